@@ -1,0 +1,389 @@
+"""A plain twin of every balancer: one object per switch (or for a run's senders), lists instead of registers.
+
+A twin starts from the engine's initial registers, since random starts are inputs, and can say what its registers look like at
+any time, since equal registers at the end mean that every decision was equal. In between it shares nothing with the engine.
+
+`Way` is what a switch knows of the way to a packet's destination group: its uplinks in plain order, each as often as its weight
+says, or nothing in particular (`ports` None: all uplinks alike).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ofancore.reference.words import Random, hash_below
+
+
+@dataclass
+class Request:
+    """One question to a switch: where shall this packet go up?"""
+
+    now: int
+    group: int  # the destination's edge switch at an edge switch, its pod at an aggregation switch
+    small: int
+    port: int  # input port
+    host: int  # destination host
+    label: int
+    flow: int
+    ports: list[int] | None  # the weighted schedule towards the destination, None: all uplinks alike
+    shuffled: dict[int, list[int]] = field(default_factory=dict)  # the same schedule in the random port order of that number
+
+
+def iwrr(weights: dict[int, int], order: list[int]) -> list[int]:
+    """Interleaved weighted round robin: in cycle c = 1.. serve port i, in the given order, iff its weight is at least c."""
+    cycles = range(1, max(weights.values(), default=0) + 1)
+    return [port for cycle in cycles for port in order if weights.get(port, 0) >= cycle]
+
+
+# --- switches
+
+
+class SwitchTwin:
+    """Base: a switch with `width` uplinks, whose queues `queue_of(uplink, now)` tells."""
+
+    def __init__(self, registers, parameters, width, tier, salt, rng, orders, queue_of):
+        self.parameters = parameters
+        self.width = width
+        self.tier = tier
+        self.salt = salt
+        self.rng: Random = rng
+        self.orders = orders  # random port orders by number, as lists of uplinks
+        self.queue_of = queue_of
+        self.load(registers)
+
+    def load(self, registers: list[int]) -> None:
+        """Take the initial registers."""
+
+    def registers(self) -> list[int]:
+        """The registers as the engine would hold them."""
+        return []
+
+    def choose(self, ask: Request) -> int:
+        """The uplink, 0..width-1."""
+        raise NotImplementedError
+
+    def ports_of(self, ask: Request) -> list[int]:
+        """Slots towards the destination in plain order."""
+        return list(range(self.width)) if ask.ports is None else ask.ports
+
+
+class Hashing(SwitchTwin):
+    """ECMP and every scheme with hashed labels."""
+
+    def choose(self, ask):
+        ports = self.ports_of(ask)
+        return ports[hash_below(ask.label, ask.flow, self.salt, len(ports))]
+
+
+class RandomUplink(SwitchTwin):
+    """RSQ."""
+
+    def choose(self, ask):
+        ports = self.ports_of(ask)
+        return ports[self.rng.below(len(ports))]
+
+
+class RoundRobin(SwitchTwin):
+    """Round robin over all uplinks, passing over those that do not lead there; reshuffled after every w-th wrap."""
+
+    def load(self, registers):
+        self.position, self.wraps, *self.order = registers
+
+    def registers(self):
+        return [self.position, self.wraps, *self.order]
+
+    def choose(self, ask):
+        usable = set(self.ports_of(ask))
+        while True:
+            uplink = self.order[self.position]
+            self.position += 1
+            if self.position == self.width:
+                self.position = 0
+                self.wrap()
+            if uplink in usable:
+                return uplink
+
+    def wrap(self):
+        every = self.parameters["reshuffle_wraps"]
+        if every == 0:
+            return
+        self.wraps += 1
+        if self.wraps == every:
+            self.wraps = 0
+            for i in reversed(range(1, self.width)):
+                j = self.rng.below(i + 1)
+                self.order[i], self.order[j] = self.order[j], self.order[i]
+
+
+class LeastLoaded(SwitchTwin):
+    """The uplink of least load; the i-th of equals replaces the one in hand with probability 1/i."""
+
+    def load_of(self, uplink, now):
+        raise NotImplementedError
+
+    def choose(self, ask):
+        candidates = sorted(set(self.ports_of(ask)))
+        in_hand, equals = None, 0
+        for uplink in candidates:
+            if in_hand is None or self.load_of(uplink, ask.now) < self.load_of(in_hand, ask.now):
+                in_hand, equals = uplink, 1
+            elif self.load_of(uplink, ask.now) == self.load_of(in_hand, ask.now):
+                equals += 1
+                if self.rng.below(equals) == 0:
+                    in_hand = uplink
+        return in_hand
+
+
+class ShortestQueue(LeastLoaded):
+    """JSQ."""
+
+    def load_of(self, uplink, now):
+        return self.queue_of(uplink, now)
+
+
+class BinnedQueue(LeastLoaded):
+    """Spectrum-style: how many bin edges the queue has reached."""
+
+    def load_of(self, uplink, now):
+        return sum(self.queue_of(uplink, now) >= edge for edge in self.parameters["bin_ticks"])
+
+
+@dataclass
+class Pointer:
+    """A round-robin pointer: a position in the port order of that number."""
+
+    position: int
+    order: int
+
+    @classmethod
+    def unpack(cls, register: int) -> Pointer:
+        return cls(register % 2**16, register // 2**16)
+
+    def packed(self) -> int:
+        return self.order * 2**16 + self.position
+
+
+class Rotation(SwitchTwin):
+    """Pointers by destination; subclasses say which pointer serves a packet."""
+
+    def load(self, registers):
+        self.pointers = [Pointer.unpack(register) for register in registers]
+
+    def registers(self):
+        return [pointer.packed() for pointer in self.pointers]
+
+    def index(self, ask: Request) -> int:
+        raise NotImplementedError
+
+    def choose(self, ask):
+        pointer = self.pointers[self.index(ask)]
+        slots = self.orders[pointer.order] if ask.ports is None else ask.shuffled[pointer.order]
+        position = pointer.position if pointer.position < len(slots) else 0  # the schedule may have become shorter
+        pointer.position = (position + 1) % len(slots)
+        return slots[position]
+
+
+class PerHost(Rotation):
+    """Switch DR."""
+
+    def index(self, ask):
+        return 2 * ask.host + ask.small
+
+
+class PerGroup(Rotation):
+    """Ofan."""
+
+    def index(self, ask):
+        return 2 * ask.group + ask.small
+
+
+class PerPipe(Rotation):
+    """pOfan."""
+
+    def index(self, ask):
+        pipes = self.parameters["pipes"]
+        return (2 * ask.group + ask.small) * pipes + ask.port % pipes
+
+
+class ByPath(SwitchTwin):
+    """Host DR: the label is a path index, whose lower digit is the edge's uplink and whose upper one the aggregation's."""
+
+    def choose(self, ask):
+        a = self.parameters["A"]
+        digit = ask.label % a if self.tier == "edge" else ask.label // a
+        ports = self.ports_of(ask)
+        return ports[digit % len(ports)]
+
+
+# --- hosts
+
+
+class SenderTwin:
+    """Base of the host side, one object for all senders: every packet carries label 0."""
+
+    def __init__(self, registers: list[int], index: list[int], parameters: dict, rngs):
+        self.parameters = parameters
+        self.index = index
+        self.rngs = rngs  # Random of each host
+        self.load(registers)
+
+    def load(self, registers):
+        self.kept = registers
+
+    def registers(self) -> list[int]:
+        return self.kept
+
+    def next_label(self, host, flow, small, seq, now) -> int:
+        return 0
+
+    def on_ack(self, host, flow, label, ecn, now) -> None:
+        pass
+
+    def on_loss(self, host, flow, label, now) -> None:
+        pass
+
+
+class SubflowSender(SenderTwin):
+    def next_label(self, host, flow, small, seq, now):
+        return seq % self.parameters["subflows"]
+
+
+class FreshSender(SenderTwin):
+    def next_label(self, host, flow, small, seq, now):
+        return self.rngs[host].label()
+
+
+class PathSender(SenderTwin):
+    """Host DR: a pointer per (destination host, size bin) over the paths."""
+
+    def load(self, registers):
+        self.pointers = list(registers)
+
+    def registers(self):
+        return self.pointers
+
+    def next_label(self, host, flow, small, seq, now):
+        a, c = self.parameters["A"], max(self.parameters["C"], 1)
+        at = self.index[2 * flow + small]
+        step = self.pointers[at]
+        self.pointers[at] = (step + 1) % (a * c)
+        if self.parameters["digit_reversed"]:
+            return step
+        lower, upper = divmod(step, c)  # the edge's uplink turns slowly, the aggregation's fast
+        return lower + upper * a
+
+
+class PlbFlow:
+    def __init__(self, registers):
+        self.label, self.acks, self.marks, self.round_end = registers
+
+
+class PlbSender(SenderTwin):
+    """PLB: a flow whose round was congested moves to a random label."""
+
+    def load(self, registers):
+        self.flows = [PlbFlow(registers[i : i + 4]) for i in range(0, len(registers), 4)]
+
+    def registers(self):
+        return [value for flow in self.flows for value in (flow.label, flow.acks, flow.marks, flow.round_end)]
+
+    def next_label(self, host, flow, small, seq, now):
+        return self.flows[flow].label
+
+    def on_ack(self, host, flow, label, ecn, now):
+        state = self.flows[flow]
+        state.acks += 1
+        state.marks += ecn
+        if now < state.round_end:
+            return
+        if state.marks * 1_000_000 >= round(self.parameters["change_threshold"] * 1_000_000) * state.acks:
+            state.label = self.rngs[host].label()
+        state.acks = state.marks = 0
+        state.round_end = now + self.parameters["base_rtt"]
+
+
+class RepsFlow:
+    """The ring of one flow: 8 cells of (label, not yet reused), a head, and the freeze."""
+
+    def __init__(self):
+        self.labels = [0] * 8
+        self.unused = [False] * 8
+        self.clear()
+
+    def clear(self):
+        self.head = 0
+        self.filled = 0
+        self.unused = [False] * 8
+        self.frozen = False
+        self.thaw = 0
+        self.explore = 0
+        self.read = 0
+
+    def registers(self):
+        valid = sum(2**i for i in range(8) if self.unused[i])
+        return [*self.labels, self.head, self.filled, sum(self.unused), valid, int(self.frozen), self.thaw, self.explore, self.read]
+
+
+class RepsSender(SenderTwin):
+    """REPS: reuse labels that came back unmarked, oldest first."""
+
+    def load(self, registers):
+        assert not any(registers), "REPS starts empty"
+        self.flows = [RepsFlow() for _ in range(len(registers) // 16)]
+
+    def registers(self):
+        return [value for flow in self.flows for value in flow.registers()]
+
+    def next_label(self, host, flow, small, seq, now):
+        ring = self.flows[flow]
+        if ring.explore:
+            ring.explore -= 1
+            return self.rngs[host].label()
+        if ring.frozen:
+            if not ring.filled:
+                return self.rngs[host].label()
+            cell = ring.read
+            ring.read = (cell + 1) % ring.filled
+            ring.unused[cell] = False
+            return ring.labels[cell]
+        # the unused cells are the last ones written, so the oldest of them is the first from the head round the ring
+        for cell in [(ring.head + i) % 8 for i in range(8)]:
+            if ring.unused[cell]:
+                ring.unused[cell] = False
+                return ring.labels[cell]
+        return self.rngs[host].label()
+
+    def on_ack(self, host, flow, label, ecn, now):
+        ring = self.flows[flow]
+        if ring.frozen and now >= ring.thaw:
+            ring.clear()
+            ring.explore = self.parameters["explore"]
+        if not ecn:
+            ring.labels[ring.head] = label
+            ring.unused[ring.head] = True
+            ring.head = (ring.head + 1) % 8
+            ring.filled = min(ring.filled + 1, 8)
+
+    def on_loss(self, host, flow, label, now):
+        ring = self.flows[flow]
+        if self.parameters["freeze_on_loss"] and not ring.frozen and not ring.explore:
+            ring.frozen = True
+            ring.read = 0
+            ring.thaw = now + self.parameters["freeze_ticks"]
+
+
+TWINS: dict[str, tuple[type[SwitchTwin], type[SenderTwin]]] = {
+    "ecmp": (Hashing, SenderTwin),
+    "subflow": (Hashing, SubflowSender),
+    "plb": (Hashing, PlbSender),
+    "ops": (Hashing, FreshSender),
+    "reps": (Hashing, RepsSender),
+    "switch_rr": (RoundRobin, SenderTwin),
+    "spectrum_ar": (BinnedQueue, SenderTwin),
+    "jsq": (ShortestQueue, SenderTwin),
+    "rsq": (RandomUplink, SenderTwin),
+    "host_dr": (ByPath, PathSender),
+    "switch_dr": (PerHost, SenderTwin),
+    "ofan": (PerGroup, SenderTwin),
+    "pofan": (PerPipe, SenderTwin),
+}

@@ -1,0 +1,63 @@
+"""Packets, random numbers and hashes of the slow twin: plain Python integers, written from the published definitions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MASK32 = 2**32 - 1
+MASK64 = 2**64 - 1
+
+
+@dataclass(frozen=True)
+class Packet:
+    """A data packet (`small` 0) or an ACK (`small` 1) of a flow."""
+
+    flow: int
+    seq: int
+    label: int
+    small: int
+    ecn: int
+
+    @property
+    def word(self) -> int:
+        """The packet as the engine packs it: flow 24 bits | seq 20 | label 16 | kind 2 | ecn 1."""
+        return (((self.flow << 20 | self.seq) << 16 | self.label) << 2 | self.small) << 1 | self.ecn
+
+
+class Random:
+    """SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), of which the upper 32 bits are used."""
+
+    def __init__(self, state: int):
+        self.state = state
+
+    def bits(self) -> int:
+        """The next 32 random bits."""
+        self.state = (self.state + 0x9E3779B97F4A7C15) & MASK64
+        z = self.state
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK64
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK64
+        return (z ^ (z >> 31)) >> 32
+
+    def below(self, n: int) -> int:
+        """A random integer in 0..n-1: multiply, keep the upper half."""
+        return self.bits() * n // 2**32
+
+    def label(self) -> int:
+        """A random 16-bit label."""
+        return self.bits() % 2**16
+
+
+def mix32(x: int) -> int:
+    """The avalanche `lowbias32` of C. Wellons."""
+    x &= MASK32
+    x ^= x >> 16
+    x = x * 0x7FEB352D & MASK32
+    x ^= x >> 15
+    x = x * 0x846CA68B & MASK32
+    return x ^ x >> 16
+
+
+def hash_below(label: int, flow: int, salt: int, n: int) -> int:
+    """A switch's ECMP hash to 0..n-1."""
+    first = mix32(label * 0x9E3779B1 + salt)
+    return mix32(first ^ flow * 0x85EBCA6B) * n // 2**32
