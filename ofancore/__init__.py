@@ -1,0 +1,17 @@
+"""ofancore: packet-level simulation of load balancing for AI training fabrics.
+
+    from ofancore import Scenario, simulate
+    simulate(Scenario.from_dict({"balancer": {"kind": "ofan"}})).cct_inflation
+"""
+
+from ofancore.balancers import BALANCERS
+from ofancore.congestion import CONGESTION
+from ofancore.errors import EngineError, OfanError, ScenarioError
+from ofancore.recovery import RECOVERY
+from ofancore.result import Result
+from ofancore.scenario import Scenario
+from ofancore.simulate import simulate
+from ofancore.workloads import WORKLOADS
+
+__version__ = "0.1.0"
+__all__ = ["BALANCERS", "CONGESTION", "RECOVERY", "WORKLOADS", "EngineError", "OfanError", "Result", "Scenario", "ScenarioError", "simulate"]

@@ -1,0 +1,96 @@
+"""The registry of load balancers, and the two `if` chains by which the engine reaches their kernels.
+
+To add one: write its file, name its class in BALANCERS, and add a branch below if it brings a new decision. An integer
+code with a chain is what numba caches across processes; a function passed as an argument is not.
+"""
+
+from __future__ import annotations
+
+from ofancore.balancers import base as b
+from ofancore.balancers.base import Balancer, HostState, Shape, SwitchState
+from ofancore.balancers.ecmp import Ecmp, choose_by_hash, label_of_flow
+from ofancore.balancers.host_dr import HostDr, choose_by_path, label_path
+from ofancore.balancers.jsq import Jsq, choose_shortest
+from ofancore.balancers.ofan import Ofan, choose_by_group
+from ofancore.balancers.ops import Ops, label_fresh
+from ofancore.balancers.plb import Plb, label_plb, on_ack_plb
+from ofancore.balancers.pofan import Pofan, choose_by_pipe
+from ofancore.balancers.reps import Reps, label_reps, on_ack_reps, on_loss_reps
+from ofancore.balancers.rsq import Rsq, choose_random
+from ofancore.balancers.spectrum_ar import SpectrumAr, choose_binned
+from ofancore.balancers.subflow import Subflow, label_of_subflow
+from ofancore.balancers.switch_dr import SwitchDr, choose_by_host
+from ofancore.balancers.switch_rr import SwitchRr, choose_round_robin
+from ofancore.jit import kernel
+
+BALANCERS: dict[str, type[Balancer]] = {
+    "ecmp": Ecmp,
+    "subflow": Subflow,
+    "plb": Plb,
+    "ops": Ops,
+    "reps": Reps,
+    "switch_rr": SwitchRr,
+    "spectrum_ar": SpectrumAr,
+    "jsq": Jsq,
+    "rsq": Rsq,
+    "host_dr": HostDr,
+    "switch_dr": SwitchDr,
+    "ofan": Ofan,
+    "pofan": Pofan,
+}
+
+__all__ = ["BALANCERS", "Balancer", "HostState", "Shape", "SwitchState"]
+
+
+@kernel
+def choose_uplink(code, sw, node, up, width, sched, group, small, port, host, label, flow, now):
+    """Uplink 0..width-1 by the switch code of a balancer."""
+    if code == b.BY_GROUP:
+        return choose_by_group(sw, node, up, width, sched, group, small, port, host, label, flow, now)
+    if code == b.BY_HASH:
+        return choose_by_hash(sw, node, up, width, sched, group, small, port, host, label, flow, now)
+    if code == b.BY_PATH:
+        return choose_by_path(sw, node, up, width, sched, group, small, port, host, label, flow, now)
+    if code == b.BY_RSQ:
+        return choose_random(sw, node, up, width, sched, group, small, port, host, label, flow, now)
+    if code == b.BY_RR:
+        return choose_round_robin(sw, node, up, width, sched, group, small, port, host, label, flow, now)
+    if code == b.BY_JSQ:
+        return choose_shortest(sw, node, up, width, sched, group, small, port, host, label, flow, now)
+    if code == b.BY_BINNED:
+        return choose_binned(sw, node, up, width, sched, group, small, port, host, label, flow, now)
+    if code == b.BY_HOST:
+        return choose_by_host(sw, node, up, width, sched, group, small, port, host, label, flow, now)
+    return choose_by_pipe(sw, node, up, width, sched, group, small, port, host, label, flow, now)
+
+
+@kernel
+def next_label(code, hx, at, host, flow, seq, now):
+    """Label 0..65535 of the next data packet by the host code of a balancer."""
+    if code == b.FLOW_LABEL:
+        return label_of_flow(hx, at, host, flow, seq, now)
+    if code == b.FRESH_LABEL:
+        return label_fresh(hx, at, host, flow, seq, now)
+    if code == b.PATH_LABEL:
+        return label_path(hx, at, host, flow, seq, now)
+    if code == b.REPS_LABEL:
+        return label_reps(hx, at, host, flow, seq, now)
+    if code == b.PLB_LABEL:
+        return label_plb(hx, at, host, flow, seq, now)
+    return label_of_subflow(hx, at, host, flow, seq, now)
+
+
+@kernel
+def on_ack(code, hx, at, host, label, ecn, now):
+    """Tell the sender's balancer of an ACK."""
+    if code == b.REPS_LABEL:
+        on_ack_reps(hx, at, host, label, ecn, now)
+    elif code == b.PLB_LABEL:
+        on_ack_plb(hx, at, host, label, ecn, now)
+
+
+@kernel
+def on_loss(code, hx, at, host, label, now):
+    """Tell the sender's balancer of a lost data packet."""
+    if code == b.REPS_LABEL:
+        on_loss_reps(hx, at, host, label, now)

@@ -1,0 +1,175 @@
+"""What every balancer is made of: its parameters, the state it asks for, and the context its kernels see.
+
+A balancer is a frozen pydantic model (its parameters, with defaults and their source) and up to four kernels with the
+signatures below. It touches nothing but the registers it asked for.
+
+    choose_uplink(sw, node, up, width, sched, group, small, port, host, label, flow, now) -> uplink 0..width-1   (switch side)
+    next_label(hx, at, host, flow, seq, now) -> label 0..65535                                                  (host side)
+    on_ack(hx, at, host, label, ecn, now)                                                                       (host side)
+    on_loss(hx, at, host, label, now)                                                                           (host side)
+
+`up` is the switch's first uplink (a link id), `sched` the row of `sw.sched` with the weighted schedule towards the
+packet's destination (-1: all uplinks are equal), `group` the destination's edge switch at an edge switch and its pod at an
+aggregation switch, `small` 1 for an ACK and 0 for data, `port` the input port, `host` the destination host, `at` the first
+host register of this (flow, size bin), `now` the time in ticks. A `sched` row lists a port as often as its weight says; its
+slots are `sw.slots[offset + (1 + order) * length + position]` in the random port order `order`, with order -1 being the
+plain order of port numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from ofancore.fabric import AGG, EDGE, Fabric
+from ofancore.jit import kernel
+
+N_ORDERS = 64  # random port orders a tier; every pointer draws its own among them
+
+# decision codes of the `if` chains in `balancers/__init__.py`
+BY_HASH, BY_PATH, BY_RSQ, BY_RR, BY_JSQ, BY_BINNED, BY_HOST, BY_GROUP, BY_PIPE = range(9)
+FLOW_LABEL, SUBFLOW_LABEL, FRESH_LABEL, PLB_LABEL, REPS_LABEL, PATH_LABEL = range(6)
+
+
+class SwitchState(NamedTuple):
+    """What a switch kernel sees. Registers of node n start at `first[n]`."""
+
+    reg: np.ndarray  # int32[registers]
+    first: np.ndarray  # int64[n_nodes]
+    orders: np.ndarray  # int32[2 * N_ORDERS, max(A, C)]: random port orders of edge, then aggregation switches
+    sched: np.ndarray  # int64[rows, 2]: offset and length in `slots`
+    slots: np.ndarray  # int32[...]: ports of the weighted schedules
+    link: np.ndarray  # int64[n_links, columns]: the queues (engine/layout.py); a kernel may read FREE = column 0
+    rng: np.ndarray  # uint64[n_nodes]
+    salt: np.ndarray  # int64[n_nodes]: hash salts
+    par: np.ndarray  # int64[8]: the balancer's own constants
+
+
+class HostState(NamedTuple):
+    """What a host kernel sees. The registers of (flow, small) start at `index[2 * flow + small]`."""
+
+    reg: np.ndarray  # int64[registers]
+    index: np.ndarray  # int64[2 * n_flows] (a single entry where unused)
+    rng: np.ndarray  # uint64[n_nodes]
+    par: np.ndarray  # int64[8]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a balancer may know of a run when it sizes its state."""
+
+    fabric: Fabric
+    flow_src: np.ndarray  # int64[n_flows]
+    flow_dst: np.ndarray  # int64[n_flows]
+    base_rtt_ticks: int
+    buffer_ticks: int
+
+    def width(self, tier: int) -> int:
+        """Uplinks of a switch of that tier."""
+        return self.fabric.A if tier == EDGE else self.fabric.C
+
+    def groups(self, tier: int) -> int:
+        """Destination groups a switch of that tier can tell apart: edge switches, or pods."""
+        return self.fabric.n_edges if tier == EDGE else self.fabric.P
+
+
+class Balancer(BaseModel):
+    """Base of all balancers; the defaults are those of a stateless one (flow label, hashed at every switch)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    kind: str
+    title: ClassVar[str]  # as in figures
+    family: ClassVar[str]  # flow, host, switch or rotation: the hue in figures
+    switch_code: ClassVar[int] = BY_HASH
+    host_code: ClassVar[int] = FLOW_LABEL
+    path_acks: ClassVar[bool] = False  # the receiver's own pointers choose the paths of ACKs
+    ecn_fraction: ClassVar[float] = 0.10  # marking threshold the scheme wants, as a share of the buffer
+
+    # --- switch side
+    def switch_registers(self, shape: Shape, tier: int) -> int:
+        """int32 registers that a switch of a tier with uplinks needs."""
+        return 0
+
+    def init_switch(self, shape: Shape, tier: int, rng: np.random.Generator) -> np.ndarray:
+        """Initial registers, int32[switch_registers]."""
+        return np.zeros(self.switch_registers(shape, tier), np.int32)
+
+    def pointers(self, shape: Shape, tier: int) -> int:
+        """Round-robin pointers a switch of that tier holds in hardware (what the paper counts)."""
+        return 0
+
+    def switch_bytes(self, shape: Shape, tier: int) -> int:
+        """Bytes of state a switch of that tier holds in hardware; one byte a pointer unless a scheme says otherwise."""
+        return self.pointers(shape, tier)
+
+    # --- host side
+    def host_registers(self, shape: Shape) -> int:
+        """int64 registers over all hosts."""
+        return 0
+
+    def init_hosts(self, shape: Shape, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """(registers int64[host_registers], index int64[2 * n_flows])."""
+        return np.zeros(1, np.int64), np.zeros(1, np.int64)
+
+    def host_bytes(self, shape: Shape) -> int:
+        """Bytes of balancing state the busiest host holds."""
+        return 0
+
+    def constants(self, shape: Shape) -> list[int]:
+        """Up to 8 integers for `par`."""
+        return []
+
+
+def flows_per_host(shape: Shape) -> int:
+    """Flows that the busiest host sends."""
+    return int(np.bincount(shape.flow_src).max()) if len(shape.flow_src) else 0
+
+
+def per_flow(shape: Shape, words: int) -> np.ndarray:
+    """Register index when every flow owns `words` registers that both size bins share."""
+    return np.repeat(np.arange(len(shape.flow_src), dtype=np.int64) * words, 2)
+
+
+def draw_pointers(count: int, width: int, tier: int, rng: np.random.Generator) -> np.ndarray:
+    """int32[count]: random start position (low 16 bits) and random order number (high bits) of each pointer."""
+    order = rng.integers(0, N_ORDERS, count) + (N_ORDERS if tier == AGG else 0)
+    return (rng.integers(0, max(width, 1), count) | (order << 16)).astype(np.int32)
+
+
+@kernel
+def turn(sw, at, width, sched):
+    """Advance the round-robin pointer in register `at` by one and return the uplink it pointed to (paper: DR, IWRR)."""
+    packed = sw.reg[at]
+    position = packed & 0xFFFF
+    order = packed >> 16
+    if sched < 0:
+        uplink = sw.orders[order, position]
+        length = width
+    else:
+        length = np.int32(sw.sched[sched, 1])
+        if position >= length:  # the schedule became shorter
+            position = 0
+        uplink = sw.slots[sw.sched[sched, 0] + (1 + order % N_ORDERS) * length + position]
+    position += 1
+    if position >= length:
+        position = 0
+    sw.reg[at] = (order << 16) | position
+    return np.int64(uplink)
+
+
+@kernel
+def slot(sw, width, sched, i):
+    """Uplink of slot i (taken modulo the schedule) in the plain order of ports."""
+    if sched < 0:
+        return i % width
+    return np.int64(sw.slots[sw.sched[sched, 0] + i % sw.sched[sched, 1]])
+
+
+@kernel
+def slots_of(sw, width, sched):
+    """Number of slots towards a destination."""
+    return width if sched < 0 else sw.sched[sched, 1]

@@ -1,0 +1,44 @@
+"""JSQ: the uplink with the shortest queue in bytes, ties at random (the paper's idealised adaptive switch, no quantisation)."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from ofancore.balancers.base import BY_JSQ, Balancer
+from ofancore.balancers.switch_rr import leads
+from ofancore.bits import random_below
+from ofancore.jit import kernel
+
+FREE = 0  # column of `sw.link`: the time at which the link has sent all it holds
+
+
+class Jsq(Balancer):
+    """Packet granularity, each switch joins its shortest uplink queue."""
+
+    kind: Literal["jsq"] = "jsq"
+    title: ClassVar[str] = "JSQ"
+    family: ClassVar[str] = "switch"
+    switch_code: ClassVar[int] = BY_JSQ
+
+
+@kernel
+def choose_shortest(sw, node, up, width, sched, group, small, port, host, label, flow, now):
+    """One pass over the uplinks; the i-th port of a tie replaces the earlier ones with probability 1/i."""
+    best = np.int64(-1)
+    shortest = np.int64(0)
+    ties = np.int64(0)
+    for j in range(width):
+        queue = max(sw.link[up + j, FREE] - now, 0)
+        if best >= 0 and queue > shortest:
+            continue
+        if sched >= 0 and not leads(sw, sched, j):
+            continue
+        if best < 0 or queue < shortest:
+            best, shortest, ties = j, queue, 1
+        else:
+            ties += 1
+            if random_below(sw.rng, node, ties) == 0:
+                best = j
+    return best

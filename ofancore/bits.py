@@ -1,0 +1,77 @@
+"""Packet words, random numbers and the label hash: integers only, the same on every machine and in the slow twin.
+
+A packet is one int64 word in a stream; the layout from the low bit is
+
+    ecn 1 | kind 2 (DATA, ACK) | label 16 | seq 20 | flow 24
+
+so a fabric may hold 2**24 flows of 2**20 packets (losses included). An ACK carries its data packet's flow, seq and label, and
+as its ecn bit the echo of the mark.
+
+Random numbers are SplitMix64 (Steele et al., OOPSLA 2014), one stream per node, so that nodes may be served in any order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ofancore.jit import kernel
+
+DATA, ACK = 0, 1
+ECN_BITS, KIND_BITS, LABEL_BITS, SEQ_BITS, FLOW_BITS = 1, 2, 16, 20, 24
+KIND_AT = ECN_BITS
+LABEL_AT = KIND_AT + KIND_BITS
+SEQ_AT = LABEL_AT + LABEL_BITS
+FLOW_AT = SEQ_AT + SEQ_BITS
+KIND_MASK = (1 << KIND_BITS) - 1
+LABEL_MASK = (1 << LABEL_BITS) - 1
+SEQ_MASK = (1 << SEQ_BITS) - 1
+MAX_FLOWS = 1 << FLOW_BITS
+MAX_SEQ = 1 << SEQ_BITS
+
+# route words: where a packet goes, as pod | edge switch | host (see `pack_route`)
+EDGE_AT, POD_AT = 20, 40
+PLACE_MASK = (1 << 20) - 1
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX2 = np.uint64(0x94D049BB133111EB)
+_U30, _U27, _U31, _U32 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32)
+_M32 = 0xFFFFFFFF
+
+
+def pack_route(host, edge, pod):
+    """int64 word(s) of a destination from its host, edge switch and pod indices."""
+    return (np.asarray(pod, np.int64) << POD_AT) | (np.asarray(edge, np.int64) << EDGE_AT) | np.asarray(host, np.int64)
+
+
+@kernel
+def random_bits(rng, stream):
+    """Next 32 random bits of a stream as int64; `rng` uint64[n_streams] is advanced in place."""
+    z = rng[stream] + _GOLDEN
+    rng[stream] = z
+    z = (z ^ (z >> _U30)) * _MIX1
+    z = (z ^ (z >> _U27)) * _MIX2
+    z = z ^ (z >> _U31)
+    return np.int64(z >> _U32)
+
+
+@kernel
+def random_below(rng, stream, n):
+    """A random int64 in 0..n-1 (n < 2**31; the bias is below n / 2**32)."""
+    return (random_bits(rng, stream) * n) >> 32
+
+
+@kernel
+def mix32(x):
+    """Avalanche of a 32-bit value (the lowbias32 constants of C. Wellons); int64 in and out, masked after every product."""
+    x = x & _M32
+    x = ((x ^ (x >> 16)) * 0x7FEB352D) & _M32
+    x = ((x ^ (x >> 15)) * 0x846CA68B) & _M32
+    return x ^ (x >> 16)
+
+
+@kernel
+def hash_below(label, flow, salt, n):
+    """The switch's ECMP hash: label, flow and the switch's salt to 0..n-1."""
+    x = mix32(label * 0x9E3779B1 + salt)
+    return (mix32(x ^ flow * 0x85EBCA6B) * n) >> 32

@@ -1,0 +1,322 @@
+"""How figures look: one theme, one palette, a few chart forms, and saving.
+
+Hue says the family (grey: flow granularity, blue: host spraying, orange: switch spraying, green: destination rotation),
+lightness, dash and marker tell its members apart, and a scheme looks the same everywhere. Lines are labelled at their
+ends. Every form takes a tidy table with `label` and the columns of `metrics.summarise`, and every mark has a tooltip; in
+the HTML version a click isolates a scheme and a double click brings all back.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import altair as alt
+import pandas as pd
+
+from ofancore.plan import write_file
+
+FONT = "Liberation Sans"
+INK, FAINT, GRID = "#222222", "#767676", "#e6e6e6"
+WIDTH, HEIGHT = 300, 250
+
+
+@dataclass(frozen=True)
+class Style:
+    name: str
+    family: str
+    colour: str
+    dash: tuple[int, ...]
+    marker: str
+
+
+SOLID, DASHED, DOTTED, MIXED = (1, 0), (6, 3), (2, 2), (8, 3, 2, 3)
+# Okabe-Ito: blue #0072B2, sky #56B4E9, vermilion #D55E00, orange #E69F00, bluish green #009E73; the rest are their tints and shades.
+STYLES = {
+    "ecmp": Style("ECMP", "flow", "#4d4d4d", SOLID, "circle"),
+    "subflow": Style("Subflow", "flow", "#7a7a7a", DASHED, "square"),
+    "plb": Style("PLB (flowlet)", "flow", "#a3a3a3", DOTTED, "triangle-up"),
+    "ops": Style("OPS (host random)", "host", "#0072B2", SOLID, "circle"),
+    "reps": Style("REPS", "host", "#56B4E9", DASHED, "square"),
+    "rsq": Style("RSQ (switch random)", "switch", "#F3C04B", DOTTED, "triangle-up"),
+    "simple_rr": Style("Simple RR", "switch", "#8F3B00", MIXED, "diamond"),
+    "switch_rr": Style("RR, reshuffled", "switch", "#D55E00", SOLID, "circle"),
+    "jsq": Style("JSQ", "switch", "#B97A00", DASHED, "square"),
+    "spectrum_ar": Style("Spectrum-X AR", "switch", "#E69F00", SOLID, "triangle-down"),
+    "host_dr": Style("Host DR", "rotation", "#66C2A5", DASHED, "square"),
+    "switch_dr": Style("Switch DR", "rotation", "#2FA37C", DOTTED, "triangle-up"),
+    "ofan": Style("Ofan", "rotation", "#00664B", SOLID, "circle"),
+    "pofan": Style("pOfan", "rotation", "#5E8C31", MIXED, "diamond"),
+    "pofan1": Style("pOfan, 1 pipe", "rotation", "#3F6B1A", DASHED, "diamond"),
+    "pofan2": Style("pOfan, 2 pipes", "rotation", "#5E8C31", DOTTED, "diamond"),
+    "pofan4": Style("pOfan, 4 pipes", "rotation", "#7FB04E", MIXED, "diamond"),
+    "pofan8": Style("pOfan, 8 pipes", "rotation", "#A5CF7C", DASHED, "triangle-down"),
+}
+OTHER = ("#CC79A7", "#9C5C86", "#7B5EA7", "#B8A1CF")  # purples: schemes that a user added
+FAMILIES = {"flow": "flow granularity", "host": "host spraying", "switch": "switch spraying", "rotation": "destination rotation", "other": "other"}
+
+
+def style(label: str) -> Style:
+    if label in STYLES:
+        return STYLES[label]
+    colour = OTHER[sum(label.encode()) % len(OTHER)]
+    return Style(label, "other", colour, DASHED, "cross")
+
+
+def name_of(label: str) -> str:
+    return style(label).name
+
+
+def order(labels) -> list[str]:
+    """Labels in the palette's order, unknown ones last by name."""
+    rank = {label: i for i, label in enumerate(STYLES)}
+    return sorted(set(labels), key=lambda label: (rank.get(label, len(rank)), label))
+
+
+@alt.theme.register("ofan", enable=True)
+def theme() -> alt.theme.ThemeConfig:
+    text = {"labelFontSize": 11, "titleFontSize": 12, "labelColor": INK, "titleColor": INK, "titleFontWeight": "normal"}
+    return {
+        "config": {
+            "font": FONT,
+            "background": "white",
+            "view": {"stroke": None, "continuousWidth": WIDTH, "continuousHeight": HEIGHT},
+            "title": {
+                "anchor": "start", "frame": "group", "fontSize": 14, "fontWeight": "bold", "color": INK, "offset": 14,
+                "subtitleFontSize": 11.5, "subtitleColor": FAINT, "subtitlePadding": 5, "subtitleLineHeight": 15,
+            },
+            "axis": {
+                **text, "gridColor": GRID, "domainColor": FAINT, "tickColor": FAINT, "titlePadding": 8, "tickSize": 4, "labelOverlap": "greedy",
+            },
+            "header": {"labelFontSize": 12, "labelColor": INK, "titleFontSize": 12, "labelFontWeight": "bold"},
+            "legend": {**text, "symbolSize": 60, "orient": "bottom"},
+            "text": {"font": FONT, "fontSize": 11},
+            "concat": {"spacing": 28},
+        }
+    }  # fmt: skip
+
+
+# The kernel's default renderer loads scripts from the network; SVG shows offline, in JupyterLab and under papermill.
+alt.renderers.enable("svg")
+
+pick = alt.selection_point(name="pick", fields=["scheme"], on="click", clear="dblclick")
+_faded = alt.when(pick).then(alt.value(1.0)).otherwise(alt.value(0.12))
+
+
+def scales(labels) -> dict:
+    """Colour, dash and shape encodings of the schemes in a chart, without a legend."""
+    labels = order(labels)
+    names = [name_of(label) for label in labels]
+
+    def scale(values):
+        return alt.Scale(domain=names, range=values)
+
+    return {
+        "color": alt.Color("scheme:N", scale=scale([style(x).colour for x in labels]), legend=None),
+        "strokeDash": alt.StrokeDash("scheme:N", scale=scale([list(style(x).dash) for x in labels]), legend=None),
+        "shape": alt.Shape("scheme:N", scale=scale([style(x).marker for x in labels]), legend=None),
+    }
+
+
+def title(finding: str, setup: str | list[str]) -> alt.TitleParams:
+    """The finding in bold (broken at newlines), the set-up below it."""
+    return alt.TitleParams(text=finding.split("\n"), subtitle=[setup] if isinstance(setup, str) else setup)
+
+
+def spread(positions: list[float], gap: float, low: float, high: float) -> list[float]:
+    """Move positions apart to at least `gap`, as little as possible, within [low, high]; order is kept."""
+    if not positions:
+        return []
+    gap = min(gap, (high - low) / max(1, len(positions) - 1))
+    by_place = sorted(range(len(positions)), key=lambda i: positions[i])
+    blocks: list[list] = []  # [members, centre]
+    for i in by_place:
+        blocks.append([[i], min(max(positions[i], low), high)])
+        while True:
+            members, centre = blocks[-1]
+            half = gap * (len(members) - 1) / 2
+            centre = blocks[-1][1] = min(max(centre, low + half), high - half)
+            if len(blocks) < 2:
+                break
+            before, centre_before = blocks[-2]
+            if centre - half - (centre_before + gap * (len(before) - 1) / 2) >= gap - 1e-9:
+                break
+            merged = before + members
+            blocks[-2:] = [[merged, (centre_before * len(before) + centre * len(members)) / len(merged)]]
+    placed = [0.0] * len(positions)
+    for members, centre in blocks:
+        for rank, i in enumerate(members):
+            placed[i] = centre + gap * (rank - (len(members) - 1) / 2)
+    return placed
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis: its title with the unit, its scale and, if wanted, limits, ticks and a number format."""
+
+    title: str
+    log: bool = False
+    limits: tuple[float, float] | None = None
+    ticks: tuple | None = None
+    format: str = ",.6~g"
+
+    def over(self, values) -> Axis:
+        """With limits that hold the values (and zero, on a linear axis)."""
+        if self.limits is not None:
+            return self
+        finite = [float(v) for v in values if v is not None and math.isfinite(v) and (v > 0 or not self.log)]
+        if not finite:
+            return self._with((0.1, 1) if self.log else (0, 1))
+        low, high = min(finite), max(finite)
+        if self.log:
+            room = (high / low) ** 0.04 if high > low else 1.5
+            return self._with((low / room, high * room))
+        low = min(low, 0.0)
+        high = high if high > low else low + 1
+        return self._with((low if low == 0 else low - 0.04 * (high - low), high + 0.04 * (high - low)))
+
+    def _with(self, limits):
+        return Axis(self.title, self.log, limits, self.ticks, self.format)
+
+    def _place(self, value: float) -> float:
+        low, high = (math.log(v) if self.log else v for v in self.limits)
+        return ((math.log(value) if self.log else value) - low) / (high - low)
+
+    def pixel(self, value: float, size: float) -> float:
+        return min(1.0, max(0.0, self._place(value))) * size if not self.log or value > 0 else 0.0
+
+    def value_at(self, pixel: float, size: float) -> float:
+        low, high = (math.log(v) if self.log else v for v in self.limits)
+        at = low + pixel / size * (high - low)
+        return math.exp(at) if self.log else at
+
+    def encode(self, channel, field: str):
+        scale = alt.Scale(type="log" if self.log else "linear", domain=list(self.limits), nice=False)
+        ticks = decades(*self.limits) if self.ticks is None and self.log else self.ticks
+        if ticks is None:
+            axis = alt.Axis(format=self.format, tickCount=5)
+        else:
+            axis = alt.Axis(format=self.format, values=[t for t in ticks if self.limits[0] <= t <= self.limits[1]])
+        return channel(f"{field}:Q", title=self.title, scale=scale, axis=axis)
+
+
+def powers_of_two(low: int, high: int, step: int = 1) -> tuple[int, ...]:
+    return tuple(2**i for i in range(low, high + 1, step))
+
+
+def decades(low: float, high: float) -> list[float]:
+    """Ticks of a log axis: 1, 2 and 5 of every decade; 1 alone over more than three decades."""
+    steps = (1,) if high > 1000 * low else (1, 2, 5)
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    return [step * 10.0**e for e in range(first, last + 1) for step in steps]
+
+
+def _tooltips(x: str, x_axis: Axis, y_axis: Axis, extra: dict) -> list:
+    tips = [alt.Tooltip("scheme:N", title="scheme"), alt.Tooltip(f"{x}:Q", title=x_axis.title, format=",.6~g")]
+    tips += [alt.Tooltip(f"{c}:Q", title=f"{y_axis.title}: {t}", format=",.4~g") for c, t in (("mean", "mean"), ("low", "95% from"), ("high", "95% to"))]
+    return tips + [alt.Tooltip(f"{c}:Q", title=t) for c, t in extra.items()]
+
+
+def lines(table: pd.DataFrame, x: str, x_axis: Axis, y_axis: Axis, laws: pd.DataFrame | None = None, panel: str = "",
+          width: int = WIDTH, height: int = HEIGHT, room: int = 118, ends: bool = True) -> alt.LayerChart:
+    """Mean against `x`, one line per scheme with its 95% band, labelled at its right end.
+
+    `laws` (columns: law, `x`, y) are drawn thin and named where they end. Points without a finite mean are left out, and
+    points of runs of which some did not finish are drawn hollow.
+    """  # fmt: skip
+    labels = order(table["label"])
+    data = table[table["mean"].notna()].copy()
+    data["scheme"] = data["label"].map(name_of)
+    data["x"] = data[x].astype(float)
+    if y_axis.log:
+        data = data[data["mean"] > 0]
+        data["low"] = data["low"].clip(lower=data["mean"].min() / 2)
+    law_values = [] if laws is None else list(laws["y"])
+    x_axis = x_axis.over(list(data["x"]) + ([] if laws is None else list(laws[x])))
+    y_axis = y_axis.over([*data["low"], *data["high"], *law_values])
+    data[["low", "high"]] = data[["low", "high"]].clip(*y_axis.limits)
+    sc = scales(labels)
+    base = alt.Chart(data)
+    xe, ye = x_axis.encode(alt.X, "x"), y_axis.encode(alt.Y, "mean")
+    tips = _tooltips("x", x_axis, y_axis, {"seeds": "seeds", "unfinished": "runs not finished"})
+    layers = [
+        base.mark_area(opacity=0.16).encode(xe, alt.Y("low:Q", scale=ye["scale"], title=y_axis.title), alt.Y2("high:Q"), sc["color"],
+                                            opacity=alt.when(pick).then(alt.value(0.16)).otherwise(alt.value(0.02))),
+        base.mark_line(strokeWidth=1.8).encode(xe, ye, sc["color"], sc["strokeDash"], opacity=_faded),
+        base.mark_point(size=34, filled=True).encode(xe, ye, sc["color"], sc["shape"], tooltip=tips, opacity=_faded).add_params(pick),
+    ]  # fmt: skip
+    hollow = data[data["unfinished"] > 0]
+    if len(hollow):
+        layers.append(alt.Chart(hollow).mark_point(size=90, filled=False, strokeWidth=1.4).encode(xe, ye, sc["color"], tooltip=tips, opacity=_faded))
+    ending = [] if not ends else [(name_of(k), k, g.sort_values("x").iloc[-1]) for k, g in data.groupby("label")]
+    texts = [(n, style(k).colour, r["mean"], n) for n, k, r in ending]
+    if laws is not None:
+        lawful = laws.rename(columns={x: "x"})
+        lawful = lawful[(lawful["y"] >= y_axis.limits[0]) & (lawful["y"] <= y_axis.limits[1])]
+        line = alt.Chart(lawful).mark_line(strokeWidth=0.9, color=FAINT)
+        layers.insert(0, line.encode(xe, y_axis.encode(alt.Y, "y"), detail="law:N", tooltip=[alt.Tooltip("law:N", title="closed form")]))
+        texts += [(k, FAINT, g.sort_values("x").iloc[-1]["y"], k) for k, g in lawful.groupby("law")]
+    if texts:
+        places = spread([y_axis.pixel(v, height) for _, _, v, _ in texts], 12.5, 2, height - 2)
+        rows = [{"scheme": n, "colour": c, "y": y_axis.value_at(p, height)} for (n, c, _, _), p in zip(texts, places, strict=True)]
+        # Colours as values, not by the scale: the laws are no schemes.
+        text = alt.Chart(pd.DataFrame(rows)).mark_text(align="left", dx=7, fontSize=10.5, clip=False)
+        layers.append(text.encode(x=alt.value(width), y=y_axis.encode(alt.Y, "y"), text="scheme:N", color=alt.Color("colour:N", scale=None), opacity=_faded))
+    return alt.layer(*layers).properties(width=width, height=height, title=alt.TitleParams(panel, fontSize=12, anchor="start", frame="group", offset=8))
+
+
+def dots(table: pd.DataFrame, y_axis: Axis, panel: str = "", width: int = WIDTH, row: int = 22, paper: float | None = None, names: bool = True) -> alt.LayerChart:
+    """One row per scheme: mean as a dot, 95% interval as a bar, the value written beside it. For comparisons at one point."""
+    data = table.copy()
+    data["scheme"] = data["label"].map(name_of)
+    shown = data[data["mean"].notna()].copy()
+    if y_axis.log:
+        shown = shown[shown["mean"] > 0]
+        shown["low"] = shown["low"].clip(lower=shown["mean"].min() / 2)
+    y_axis = y_axis.over([*shown["low"], *shown["high"], *([paper] if paper else [])])
+    shown[["low", "high"]] = shown[["low", "high"]].clip(*y_axis.limits)
+    labels = order(table["label"])
+    sc = scales(labels)
+    rows = alt.Y("scheme:N", sort=[name_of(x) for x in labels], title=None, axis=alt.Axis(grid=True, ticks=False, domain=False, labels=names, labelPadding=8, labelLimit=220))
+    xe = y_axis.encode(alt.X, "mean")
+    tips = _tooltips("mean", y_axis, y_axis, {"seeds": "seeds", "unfinished": "runs not finished"})
+    del tips[1]
+    base = alt.Chart(shown)
+    layers = [
+        base.mark_rule(strokeWidth=2.4).encode(y=rows, x=alt.X("low:Q", scale=xe["scale"], title=y_axis.title), x2="high:Q", color=sc["color"], opacity=_faded),
+        base.mark_point(size=70, filled=True, opacity=1).encode(xe, rows, sc["color"], sc["shape"], tooltip=tips, opacity=_faded).add_params(pick),
+    ]
+    lost = data[data["unfinished"] > 0].copy()
+    if len(lost):
+        lost["note"] = [f"{u} of {s} runs did not finish" for u, s in zip(lost["unfinished"], lost["seeds"], strict=True)]
+        lost["at"] = lost["high"].where(lost["high"].notna(), y_axis.limits[0])
+        text = alt.Chart(lost).mark_text(align="left", dx=9, fontSize=10, color=FAINT)
+        layers.append(text.encode(x=alt.X("at:Q", scale=xe["scale"]), y=rows, text="note:N"))
+    if paper is not None:
+        mark = alt.Chart(pd.DataFrame({"at": [paper], "what": ["paper"]}))
+        layers.insert(0, mark.mark_rule(color=INK, strokeDash=[3, 3], strokeWidth=1).encode(x=alt.X("at:Q", scale=xe["scale"])))
+        layers.append(mark.mark_text(color=INK, dy=-6, baseline="bottom", fontSize=10.5).encode(x=alt.X("at:Q", scale=xe["scale"]), y=alt.value(0), text="what:N"))
+    return alt.layer(*layers).properties(width=width, height=row * len(labels), title=alt.TitleParams(panel, fontSize=12, anchor="start", frame="group", offset=16 if paper else 8))
+
+
+def figure(panels: list, finding: str, setup: str | list[str], columns: int = 2) -> alt.ConcatChart:
+    """Panels under one title."""
+    with warnings.catch_warnings():
+        # All panels share the selection `pick` on purpose: a click isolates a scheme in every one.
+        warnings.filterwarnings("ignore", message="Automatically deduplicated selection parameter")
+        return alt.concat(*panels, columns=columns).properties(title=title(finding, setup))
+
+
+def save(chart, name: str, out_dir: str | Path) -> list[Path]:
+    """`name`.svg, .png (two pixels a point) and .html (interactive, self-contained, works offline), each written whole."""
+    import vl_convert as vlc
+
+    spec = chart.to_json()
+    html = chart.to_html(inline=True, embed_options={"actions": {"export": True, "source": False, "compiled": False, "editor": False}})
+    out = Path(out_dir)
+    files = {"svg": vlc.vegalite_to_svg(spec), "png": vlc.vegalite_to_png(spec, scale=2), "html": html}
+    for suffix, data in files.items():
+        write_file(out / f"{name}.{suffix}", data)
+    return [out / f"{name}.{suffix}" for suffix in files]

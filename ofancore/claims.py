@@ -1,0 +1,180 @@
+"""From raw runs and the config's criteria to verdicts: `results/claims.{json,md,html}`.
+
+A check passes when the whole 95% interval of its measure lies in the band, fails when the whole interval lies outside, and
+is open otherwise. A claim is *reproduced* when all its checks pass, *not reproduced* when none does, *partly* in between,
+and *not yet measured* without checks. A failed claim is a result, never an error; a missing raw run is an error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import html
+import math
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from ofancore.config import Check, Claim
+from ofancore.errors import OfanError
+from ofancore.metrics import fitted_exponent, mean_interval, ratio_interval, select, shown
+from ofancore.plan import write_file
+
+REPRODUCED, PARTLY, NOT, UNMEASURED = "reproduced", "partly", "not reproduced", "not yet measured"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One check on one scheme."""
+
+    scheme: str
+    says: str
+    measure: str
+    value: float
+    low: float
+    high: float
+    at_least: float | None
+    at_most: float | None
+    seeds: int
+    unfinished: int
+    passed: str  # "yes", "no" or "open"
+
+
+def judge(low: float, high: float, at_least: float | None, at_most: float | None) -> str:
+    """Where the interval lies: in the band (yes), outside of it (no), across its edge (open)."""
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return "no"
+    floor, ceiling = (-math.inf if at_least is None else at_least), (math.inf if at_most is None else at_most)
+    if floor <= low and high <= ceiling:
+        return "yes"
+    return "no" if high < floor or low > ceiling else "open"
+
+
+def measure(check: Check, label: str, runs) -> Outcome:
+    """`runs`: all runs of the check's experiment."""
+    chosen = select(runs, {**check.where, "label": label})
+    unfinished = int((~chosen["finished"].astype(bool)).sum())
+    if check.measure == "exponent":
+        what = f"exponent of {check.metric} in {check.along}"
+        value, low, high = fitted_exponent(chosen, check.along, check.metric, check.beyond)
+    elif check.measure == "ratio":
+        what = f"{check.metric} over that of {check.against}"
+        below = select(runs, {**check.where, "label": check.against}).sort_values("seed")
+        unfinished += int((~below["finished"].astype(bool)).sum())
+        value, low, high = ratio_interval(chosen.sort_values("seed")[check.metric], below[check.metric])
+    else:
+        what = f"mean {check.metric}"
+        value, low, high = mean_interval(chosen[check.metric])
+    passed = judge(low, high, check.at_least, check.at_most)
+    return Outcome(label, check.says, what, value, low, high, check.at_least, check.at_most, chosen["seed"].nunique(), unfinished, passed)
+
+
+def verdict(outcomes: list[Outcome]) -> str:
+    if not outcomes:
+        return UNMEASURED
+    passed = [o.passed == "yes" for o in outcomes]
+    return REPRODUCED if all(passed) else PARTLY if any(passed) else NOT
+
+
+def evaluate(claims: dict[str, Claim], runs_of) -> list[dict]:
+    """`runs_of(experiment)` gives the experiment's runs. One dict per claim, plain JSON."""
+    table = []
+    for key, claim in claims.items():
+        outcomes = [measure(check, label, runs_of(check.experiment)) for check in claim.checks for label in check.schemes]
+        table.append(
+            {
+                "id": key, "claim": claim.text, "paper": claim.paper, "source": claim.source, "figure": claim.figure,
+                "verdict": verdict(outcomes), "checks": [_plain(asdict(o)) for o in outcomes],
+            }
+        )  # fmt: skip
+    return table
+
+
+def _plain(outcome: dict) -> dict:
+    return {k: (None if isinstance(v, float) and not math.isfinite(v) else v) for k, v in outcome.items()}
+
+
+def _band(check: dict) -> str:
+    low, high = check["at_least"], check["at_most"]
+    if low is None:
+        return f"≤ {high:g}"
+    return f"≥ {low:g}" if high is None else f"{low:g} to {high:g}"
+
+
+def _measured(check: dict) -> str:
+    if check["value"] is None:
+        return f"no value ({check['unfinished']} runs did not finish)" if check["unfinished"] else "no value"
+    return shown(check["value"], check["low"], check["high"])
+
+
+def markdown(table: list[dict]) -> str:
+    lines = ["# Claims", "", "Measured: mean and 95% interval over seeds. Criteria were written in the config before the run.", ""]
+    lines += ["| claim | paper | verdict | checks passed | figure |", "|---|---|---|---|---|"]
+    for c in table:
+        passed = f"{sum(k['passed'] == 'yes' for k in c['checks'])} of {len(c['checks'])}" if c["checks"] else ""
+        lines.append(f"| **{c['id']}** {c['claim']} | {c['paper']} | **{c['verdict']}** | {passed} | {c['figure'] or ''} |")
+    for c in table:
+        if c["checks"]:
+            lines += ["", f"## {c['id']}: {c['verdict']}", "", c["claim"], "", f"Paper: {c['paper']} ({c['source']}).", ""]
+            lines += ["| criterion | scheme | measured | band | passed |", "|---|---|---|---|---|"]
+            lines += [f"| {k['says']} | {k['scheme']} | {_measured(k)} | {_band(k)} | {k['passed']} |" for k in c["checks"]]
+    return "\n".join(lines) + "\n"
+
+
+PAGE = """<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>Claims</title><style>
+body {{ font: 14px/1.45 "Liberation Sans", Arial, sans-serif; color: #222; margin: 24px; max-width: 1100px }}
+table {{ border-collapse: collapse; margin: 8px 0 24px; width: 100% }} th, td {{ text-align: left; vertical-align: top; padding: 5px 10px; border-bottom: 1px solid #e6e6e6 }}
+th {{ color: #767676; font-weight: normal }} .v {{ white-space: nowrap; font-weight: bold }}
+.reproduced, .yes {{ color: #00664B }} .partly, .open {{ color: #B97A00 }} .not, .no {{ color: #D55E00 }} .unmeasured {{ color: #767676 }}
+</style><h1>Claims</h1><p>Measured: mean and 95% interval over seeds. Criteria were written in the config before the run.</p>
+<table><tr><th>claim<th><th>paper<th>verdict<th>checks passed<th>figure</tr>{rows}</table>{details}</html>
+"""
+_CLASS = {REPRODUCED: "reproduced", PARTLY: "partly", NOT: "not", UNMEASURED: "unmeasured"}
+
+
+def web_page(table: list[dict]) -> str:
+    e = html.escape
+    rows, details = [], []
+    for c in table:
+        passed = f"{sum(k['passed'] == 'yes' for k in c['checks'])} of {len(c['checks'])}" if c["checks"] else ""
+        mark = f'<td class="v {_CLASS[c["verdict"]]}">{e(c["verdict"])}'
+        rows.append(f"<tr><td><b>{c['id']}</b><td>{e(c['claim'])}<td>{e(c['paper'])}{mark}<td>{passed}<td>{e(c['figure'] or '')}</tr>")
+        if c["checks"]:
+            checks = "".join(
+                f'<tr><td>{e(k["says"])}<td>{e(k["scheme"])}<td>{e(_measured(k))}<td>{e(_band(k))}<td class="{k["passed"]}">{k["passed"]}</tr>' for k in c["checks"]
+            )
+            details.append(
+                f'<h2>{c["id"]}: <span class="{_CLASS[c["verdict"]]}">{e(c["verdict"])}</span></h2><p>{e(c["claim"])}. Paper: {e(c["paper"])} ({e(c["source"])}).</p>'
+                f"<table><tr><th>criterion<th>scheme<th>measured<th>band<th>passed</tr>{checks}</table>"
+            )
+    return PAGE.format(rows="".join(rows), details="".join(details))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """`python -m ofancore.claims --source JSON --claims JSON --out results/claims`: the three files."""
+    import json
+
+    from ofancore.figures import Source
+
+    parser = argparse.ArgumentParser(prog="ofancore.claims")
+    parser.add_argument("--source", required=True, help="where the raw runs are and what they must hold (JSON)")
+    parser.add_argument("--claims", required=True, help="the config's claims (JSON)")
+    parser.add_argument("--out", required=True, help="path of the outputs without suffix")
+    args = parser.parse_args(arguments)
+    source = Source.from_dict(json.loads(args.source))
+    claims = {key: Claim.model_validate(value) for key, value in json.loads(args.claims).items()}
+    try:
+        table = evaluate(claims, source.runs)
+    except OfanError as error:
+        print(error, file=sys.stderr)
+        return 2
+    out = Path(args.out)
+    write_file(out.with_suffix(".md"), markdown(table))
+    write_file(out.with_suffix(".html"), web_page(table))
+    write_file(out.with_suffix(".json"), json.dumps({"claims": table}, indent=1, ensure_ascii=False) + "\n")
+    for c in table:
+        print(f"{c['id']}: {c['verdict']}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,231 @@
+"""The grid of experiments: what `config/*.yaml` may say, and its expansion into run groups.
+
+An experiment is a base scenario, axes to sweep (dotted scenario key -> values; several axes make their product), an
+optional list of explicit points, the schemes that run in it and the number of seeds. A *run group* is one scheme of one
+experiment: one job of the pipeline, one file under `results/raw`. Everything is checked before the first job starts,
+every scenario included; a refusal names the dotted key, the value and the rule.
+
+    python -m ofancore.config schema                      print config/schema.yaml
+    python -m ofancore.config check config/paper.yaml     status 2 and one line if it is not valid
+    python -m ofancore.config cost config/paper.yaml      packet-hops and expected seconds of each experiment
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from ofancore.errors import OfanError, ScenarioError
+from ofancore.plan import Group, expand, json_text
+
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+ScenarioPart = dict[str, Any]
+DottedKey = Annotated[str, Field(pattern=r"^[a-z_]+(\.[a-z_]+)*$")]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Experiment(_Strict):
+    """Runs that differ along stated axes only."""
+
+    about: str = Field(description="What is varied, and why.")
+    scenario: ScenarioPart = Field({}, description="Scenario keys (nested) that differ from the paper's setup.")
+    sweep: dict[DottedKey, Annotated[list[Any], Field(min_length=1)]] = Field({}, description="Dotted scenario key -> values; several keys make their product.")
+    points: list[dict[DottedKey, Any]] = Field([], description="Explicit points (dotted scenario keys), each crossed with the sweep.")
+    schemes: Annotated[list[Name], Field(min_length=1)] = Field(description="Labels out of `schemes`; one run group each.")
+    seeds: Annotated[int, Field(ge=1, le=1000)] | None = Field(None, description="Seeds a point, if other than the config's.")
+
+
+class Figure(_Strict):
+    """One executed notebook: SVG, PNG, HTML, numbers."""
+
+    notebook: Name = Field(description="notebooks/figures/<notebook>.ipynb; several figures may share one.")
+    category: str = Field(description="The heading in the report.")
+    experiments: Annotated[list[Name], Field(min_length=1)] = Field(description="The experiments that the notebook reads.")
+    parameters: dict[Name, Any] = Field({}, description="Values for the notebook's parameters cell.")
+
+
+class Check(_Strict):
+    """One measurable part of a claim; it passes when the measure's whole 95% interval lies within the band."""
+
+    says: str = Field(description="The criterion in words.")
+    experiment: Name
+    measure: Literal["value", "ratio", "exponent"] = Field(
+        description="value: mean of the metric; ratio: mean over that of `against`; exponent: fitted power of `along`, one fit a seed."
+    )
+    metric: Name = Field(description="A column of the raw tables, such as cct_inflation or queue_max_packets.")
+    schemes: Annotated[list[Name], Field(min_length=1)] = Field(description="Each is measured on its own.")
+    against: Name | None = Field(None, description="The scheme in a ratio's denominator.")
+    along: DottedKey | None = Field(None, description="The swept key of an exponent.")
+    where: dict[DottedKey, Any] = Field({}, description="Only these points (dotted scenario key -> value).")
+    beyond: float | None = Field(None, description="Exponents: points with `along` of at least this.")
+    at_least: float | None = None
+    at_most: float | None = None
+
+    @model_validator(mode="after")
+    def _complete(self) -> Check:
+        if (self.measure == "ratio") != (self.against is not None):
+            raise ValueError("`against` belongs to measure = ratio, and a ratio needs it")
+        if (self.measure == "exponent") != (self.along is not None):
+            raise ValueError("`along` belongs to measure = exponent, and an exponent needs it")
+        if self.at_least is None and self.at_most is None:
+            raise ValueError("needs at_least, at_most or both")
+        return self
+
+
+class Claim(_Strict):
+    """A claim of the paper and what would make this artifact say that it reproduced."""
+
+    text: str
+    paper: str = Field(description="The paper's value.")
+    source: str = Field(description="Where the paper says so.")
+    figure: Name | None = Field(None, description="The figure that shows it.")
+    checks: list[Check] = Field([], description="None: listed as not yet measured.")
+
+
+class Config(_Strict):
+    """A whole grid; `config/paper.yaml` is the default one."""
+
+    results: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_./-]*$")] = Field(description="The folder that everything is written to.")
+    seeds: Annotated[int, Field(ge=1, le=1000)] = Field(description="Seeds a point: 0, 1, ...")
+    schemes: Annotated[dict[Name, ScenarioPart], Field(min_length=1)] = Field(description="Label -> the scenario's balancer.")
+    experiments: Annotated[dict[Name, Experiment], Field(min_length=1)]
+    figures: dict[Name, Figure]
+    claims: dict[Annotated[str, Field(pattern=r"^C[0-9]+$")], Claim]
+
+    def group(self, experiment: str, label: str) -> Group:
+        e = self.experiments[experiment]
+        return Group(experiment, label, e.scenario, self.schemes[label], e.sweep, e.points, self.seeds if e.seeds is None else e.seeds)
+
+    def groups(self, experiments: list[str] | None = None) -> list[Group]:
+        """The run groups of the given experiments (all of them by default), in the order of the config."""
+        names = self.experiments if experiments is None else experiments
+        return [self.group(name, label) for name in names for label in self.experiments[name].schemes]
+
+    def experiments_of_claims(self) -> list[str]:
+        used = {check.experiment for claim in self.claims.values() for check in claim.checks}
+        return [name for name in self.experiments if name in used]
+
+
+def _refuse_unknown_names(config: Config) -> None:
+    def known(key: str, name: str, names, kind: str) -> None:
+        if name not in names:
+            raise ScenarioError(key, name, f"must be one of the {kind}: {', '.join(names)}")
+
+    for e, experiment in config.experiments.items():
+        for i, label in enumerate(experiment.schemes):
+            known(f"experiments.{e}.schemes.{i}", label, config.schemes, "schemes")
+        if len(set(experiment.schemes)) < len(experiment.schemes):
+            raise ScenarioError(f"experiments.{e}.schemes", experiment.schemes, "must name each scheme once")
+    for f, figure in config.figures.items():
+        for i, name in enumerate(figure.experiments):
+            known(f"figures.{f}.experiments.{i}", name, config.experiments, "experiments")
+    for c, claim in config.claims.items():
+        if claim.figure is not None:
+            known(f"claims.{c}.figure", claim.figure, config.figures, "figures")
+        for i, check in enumerate(claim.checks):
+            at = f"claims.{c}.checks.{i}"
+            known(f"{at}.experiment", check.experiment, config.experiments, "experiments")
+            for label in [*check.schemes, *([check.against] if check.against else [])]:
+                known(f"{at}.schemes", label, config.experiments[check.experiment].schemes, f"schemes of {check.experiment}")
+
+
+def _refuse_bad_scenarios(config: Config) -> None:
+    """Build every scenario once (seed 0): a bad value is refused before any job starts."""
+    from ofancore.scenario import Scenario
+
+    for group in config.groups():
+        for scenario in expand(group, seeds=1):
+            try:
+                Scenario.from_dict(scenario)
+            except ScenarioError as error:
+                key = f"experiments.{group.experiment}.{error.key} (scheme {group.label})"
+                raise ScenarioError(key, error.value, error.rule) from error
+
+
+def _dotted(error: ValidationError) -> ScenarioError:
+    first = error.errors()[0]
+    key = ".".join(str(part) for part in first["loc"] if part != "[key]") or "config"
+    rule = "is not a key here" if first["type"] == "extra_forbidden" else first["msg"].removeprefix("Value error, ")
+    value = None if first["type"] == "missing" else first["input"]
+    return ScenarioError(key, value, rule[0].lower() + rule[1:])
+
+
+def load_config(source: str | Path | dict, scenarios: bool = True) -> Config:
+    """Read and check a config (a file or a dict). `scenarios=False` leaves the scenarios themselves unchecked."""
+    if isinstance(source, dict):
+        data = source
+    else:
+        try:
+            data = yaml.safe_load(Path(source).read_text())
+        except FileNotFoundError:
+            raise ScenarioError("config", str(source), "no such file") from None
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raise ScenarioError("config", str(source), "not readable as YAML: " + " ".join(str(error).split())) from None
+    if not isinstance(data, dict):
+        raise ScenarioError("config", str(source), "must hold keys, such as experiments and figures")
+    try:
+        config = Config.model_validate(data)
+    except ValidationError as error:
+        raise _dotted(error) from None
+    _refuse_unknown_names(config)
+    if scenarios:
+        _refuse_bad_scenarios(config)
+    return config
+
+
+SCHEMA_HEADER = "# Generated by `python -m ofancore.config schema > config/schema.yaml`; a test compares.\n"
+
+
+def schema_text() -> str:
+    return SCHEMA_HEADER + yaml.safe_dump(Config.model_json_schema(), sort_keys=True, width=120, allow_unicode=True)
+
+
+def cost_table(config: Config) -> str:
+    """Expected packet-hops and seconds of one core, an experiment a line."""
+    from ofancore.plan import packet_hops, seconds
+
+    lines, total_hops, total_seconds, jobs = [], 0.0, 0.0, 0
+    for name in config.experiments:
+        groups = config.groups([name])
+        hops, time = sum(packet_hops(g) for g in groups), sum(seconds(g) for g in groups)
+        runs = sum(len(expand(g)) for g in groups)
+        lines.append(f"{name:24} {len(groups):4} groups {runs:6} runs {hops:9.1e} packet-hops {time:7.0f} s")
+        total_hops, total_seconds, jobs = total_hops + hops, total_seconds + time, jobs + len(groups)
+    lines.append(f"{'all':24} {jobs:4} groups {'':11} {total_hops:9.1e} packet-hops {total_seconds:7.0f} s of one core")
+    return "\n".join(lines)
+
+
+def main(arguments: list[str]) -> int:
+    match arguments:
+        case ["schema"]:
+            sys.stdout.write(schema_text())
+        case ["check", path]:
+            load_config(path)
+            print(f"{path} is valid")
+        case ["cost", path]:
+            print(cost_table(load_config(path, scenarios=False)))
+        case ["show", path]:
+            print(json_text(load_config(path, scenarios=False).model_dump(mode="json")))
+        case _:
+            print(__doc__, file=sys.stderr)
+            return 2
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except OfanError as refusal:
+        print(refusal, file=sys.stderr)
+        sys.exit(2)
+    except json.JSONDecodeError as refusal:
+        print(f"not JSON: {refusal}", file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,21 @@
+"""Line rate: the paper's ideal congestion control.
+
+A host sends whenever its NIC is free; under failures all hosts are paced at rho_max, the rate at which the most loaded surviving link
+is just full when each flow splits evenly over its surviving shortest paths (`bounds.rho_max`).
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class LineRate(BaseModel):
+    """Open loop at line rate, or at rho_max from the moment of a failure."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    kind: Literal["line_rate"] = "line_rate"
+    pace_failures: bool = Field(True, description="pace at rho_max under failures (paper); false: always line rate")
+    title: ClassVar[str] = "line rate"

@@ -1,0 +1,180 @@
+"""Names of every column of the engine's arrays. No file of the engine uses a bare column number.
+
+`World` is everything a run touches. All times are ticks (int64). B is the number of blocks (one a thread), each of which owns a
+share of the nodes of every tier and its own scratch rows.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ofancore.balancers.base import HostState, SwitchState
+
+FOREVER = np.int64(1) << np.int64(62)
+
+# --- link[n_links, LINK_COLUMNS]: one row a directed link; the first eight change with every packet
+(
+    FREE,  # time at which all packets handed to the link are sent
+    TAIL,  # packets ever appended to its stream
+    LIMIT,  # TAIL at which the ring is full
+    QUEUE_MAX,  # longest queue seen by an arriving packet, ticks
+    QUEUE_SUM,  # sum of the queues seen by data packets, ticks; the next column: by ACKs
+    _QUEUE_SUM_ACK,
+    COUNT,  # data packets sent; the next column: ACKs
+    _COUNT_ACK,
+    RING,  # offset of its ring in `ring`, in packets
+    MASK,  # ring capacity - 1 (a power of two)
+    SIZE,  # serialisation time of a data packet; the next column: of an ACK
+    _SIZE_ACK,
+    GAP,  # time of the inter-packet gap
+    DELAY,  # propagation
+    BUFFER,  # queue that may build, ticks; negative: the link is dead
+    ECN_LOW,  # queue above which data is marked
+    ECN_HIGH,  # queue from which all data is marked; between the two the share rises linearly
+    LOST_AFTER,  # packets that arrive later than this were on a link that died: lost
+    DROPS,  # packets dropped at its tail
+    ECN_MARKS,
+) = range(20)
+LINK_COLUMNS = 24
+
+# --- host[n_hosts, HOST_COLUMNS]
+(
+    NIC_FREE,  # time at which the NIC can send again
+    PACE_NEXT,  # time before which no data may be sent (paced senders)
+    CURRENT,  # flow served last in the ring of open flows, -1: none open
+    OPEN,  # number of open flows
+    READY_FIRST,  # flows that wait for a place among the open ones (a list through tx NEXT)
+    READY_LAST,
+    ACK_FIRST,  # ACKs ever taken from, and put into, its ACK queue
+    ACK_LAST,
+    NOTE_FIRST,  # loss notices on their way to it (a list through note NEXT), -1: none
+    NOTE_LAST,
+    START_NEXT,  # position in `start` of the next flow that starts by time
+    START_END,
+) = range(12)
+HOST_COLUMNS = 16
+ACK_QUEUE = 64  # ACKs that may wait at a host; arrivals are no faster than departures, so a few suffice
+
+# --- tx[n_flows, TX_COLUMNS]: the sender's side of a flow
+(
+    TO_SEND,  # packets it may still send: new ones and replacements of lost ones
+    SEQ,  # next sequence number
+    ACKED,
+    NEXT,  # next flow in the ring or list that it is in
+    IN_RING,
+    WAITS,  # flows that must arrive at its source before it starts
+    DONE,  # time of its last ACK
+    STARTED,  # time of its first packet
+) = range(8)
+TX_COLUMNS = 8
+
+# --- rx[n_flows, RX_COLUMNS]: the receiver's side
+GOT, SEQ_MAX, LATE, LATE_MAX, COMPLETE = range(5)  # LATE: packets behind a later one; LATE_MAX: by how many; COMPLETE: time of the last data
+RX_COLUMNS = 8
+
+# --- note[capacity, NOTE_COLUMNS]: loss notices of the erasure oracle
+NOTE_TIME, NOTE_WORD, NOTE_NODE, NOTE_LINK = range(4)
+NOTE_COLUMNS = 4
+
+# --- stats[B, STATS_COLUMNS]
+(
+    HOPS,
+    SENT_DATA,
+    _SENT_ACK,
+    DELIVERED_DATA,
+    _DELIVERED_ACK,
+    DROPPED_FULL,  # no room in the buffer
+    _DROPPED_FULL_ACK,
+    DROPPED_DEAD,  # sent into, or on, a dead link
+    _DROPPED_DEAD_ACK,
+    DROPPED_NO_ROUTE,  # the switch knows of no way
+    _DROPPED_NO_ROUTE_ACK,
+    REPLACED,  # data packets sent in place of lost ones
+    FINISHED,  # flows whose last ACK arrived
+    HANDLED,  # packets and sends served in this window (tells an idle window)
+    SPILLED,  # rows used in `spill`
+    LOST,  # rows used in `lost`
+    FREED,  # rows used in `freed`
+    FAULT,  # first internal fault, 0: none
+) = range(18)
+STATS_COLUMNS = 24
+
+# --- clock[CLOCK_COLUMNS]: where the loop stands, so that it can be left and entered again
+NOW, PHASE, SPILL_BLOCK, SPILL_ROW, EPOCH, ARENA_USED, NOTES_FREE, CUT_NEXT, LAST_DONE = range(9)
+CLOCK_COLUMNS = 12
+SERVING, DRAINING, NOTING = range(3)  # PHASE
+
+# --- status codes of the loop
+FINISHED_ALL, TIME_LIMIT, STUCK, NEEDS_ARENA, NEEDS_NOTES, FAULTY = range(6)
+# --- faults
+FAULT_SPILL, FAULT_LOST, FAULT_ACKS, FAULT_UPLINK = 1, 2, 3, 4
+
+# --- conf[CONF_ENTRIES]: constants of the run
+(
+    SWITCH_CODE,
+    HOST_CODE,
+    FRESH_ACKS,  # ACKs draw labels of their own
+    PATH_ACKS,  # ACKs take the receiver's own path pointers
+    WINDOW,  # lookahead
+    NOTICE_DELAY,  # base RTT after which the oracle tells of a loss
+    OPEN_LIMIT,  # flows a host keeps open at a time
+    TIME_LIMIT_AT,
+    BUCKET_SHIFT,
+    N_FLOWS,
+    N_EDGES,
+    N_PODS,
+    EDGES_PER_POD,
+    HOSTS_PER_EDGE,
+    FIRST_EDGE,
+) = range(15)
+CONF_ENTRIES = 16
+
+
+class World(NamedTuple):
+    """Everything a run touches; shapes are above."""
+
+    conf: np.ndarray  # int64[CONF_ENTRIES]
+    clock: np.ndarray  # int64[CLOCK_COLUMNS]
+    stats: np.ndarray  # int64[B, STATS_COLUMNS]
+    blocks: np.ndarray  # int64[B, 4, 2]: first and last + 1 node of each tier in a block
+    # fabric
+    link: np.ndarray  # int64[n_links, LINK_COLUMNS]
+    head: np.ndarray  # int64[n_links]: packets ever taken from a link's stream
+    ring: np.ndarray  # int64[arena, 2]: (arrival time, packet word)
+    in_first: np.ndarray  # int64[n_nodes + 1]
+    in_links: np.ndarray  # int64[n_links]
+    up: np.ndarray  # int64[n_nodes]
+    n_up: np.ndarray  # int64[n_nodes]
+    down: np.ndarray  # int64[n_nodes]
+    pod: np.ndarray  # int64[n_nodes]: pod of an aggregation switch
+    # traffic
+    route: np.ndarray  # int64[2 * n_flows]: where data, and ACKs, of a flow go
+    packets: np.ndarray  # int64[n_flows]: message size
+    tx: np.ndarray
+    rx: np.ndarray
+    dep_first: np.ndarray  # int64[n_flows + 1]: flows that wait for a flow
+    deps: np.ndarray  # int64[...]
+    start: np.ndarray  # int64[..., 2]: (time, flow) of flows that start by time, sorted per host
+    host: np.ndarray
+    acks: np.ndarray  # int64[n_hosts, ACK_QUEUE]: packet words
+    # failures
+    cuts: np.ndarray  # int64[n_cuts, 2]: (time, epoch entered); epoch 1: links change, 2: neighbours know, 3: all know
+    change: np.ndarray  # int64[n_changes, LINK_COLUMNS]: link rows after the failure (RING holds the link id)
+    sched_of: np.ndarray  # int32[2 or 0, entries]: schedule by (knowledge, switch, group); -1: no failure matters. Row 0: what
+    #                       neighbours of the failure know, row 1: what all know
+    sched_first: np.ndarray  # int64[n_nodes]: first entry of a switch
+    pace: np.ndarray  # int64[2]: ticks between data packets of a host, before and after the failure
+    # balancer
+    sw: SwitchState
+    hx: HostState
+    # scratch
+    keys: np.ndarray  # int64[B, 2, node capacity]
+    words: np.ndarray  # int64[B, node capacity]: packet words, with the sign bit set for one lost on a dying link
+    ports: np.ndarray  # int64[B, node capacity]: input ports
+    buckets: np.ndarray  # int64[B, n_buckets + 1]
+    spill: np.ndarray  # int64[B, rows, 3]: (link, arrival, word) that found the ring full
+    lost: np.ndarray  # int64[B, rows, NOTE_COLUMNS]
+    freed: np.ndarray  # int64[B, rows]: notices consumed
+    note: np.ndarray  # int64[capacity, NOTE_COLUMNS]; NOTE_LINK links a host's notices and the free ones

@@ -1,0 +1,141 @@
+"""A switch in one window: gather its input streams, put them in the order (time, input port), forward packet by packet."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ofancore.balancers import choose_uplink
+from ofancore.bits import ACK, EDGE_AT, FLOW_AT, KIND_AT, KIND_MASK, LABEL_AT, LABEL_MASK, PLACE_MASK, POD_AT, SEQ_AT, SEQ_MASK, mix32
+from ofancore.engine import layout as c
+from ofancore.engine.streams import lose, open_outputs, transmit
+from ofancore.fabric import AGG, EDGE
+from ofancore.jit import kernel
+
+SLOT_BITS = 20  # low bits of a sort key: where the packet lies among those gathered; above: input port, then time in the window
+SLOT_MASK = (1 << SLOT_BITS) - 1
+LOST_BIT = np.int64(-(2**63))
+
+
+@kernel
+def gather(w, block, node, begin, end):
+    """Move what arrives before `end` from the input streams to the block's scratch; returns how many.
+
+    Key i is (time - begin) << SLOT_BITS | i; ports are read in order, so equal times are in port order by i.
+    """
+    n = 0
+    keys = w.keys[block, 0]
+    words = w.words[block]
+    for at in range(w.in_first[node], w.in_first[node + 1]):
+        l = w.in_links[at]
+        head = w.head[l]
+        tail = w.link[l, c.TAIL]
+        if head == tail:
+            continue
+        ring = w.link[l, c.RING]
+        mask = w.link[l, c.MASK]
+        lost_after = w.link[l, c.LOST_AFTER]
+        port = at - w.in_first[node]
+        while head < tail:
+            i = ring + (head & mask)
+            time = w.ring[i, 0]
+            if time >= end:
+                break
+            head += 1
+            keys[n] = ((time - begin) << SLOT_BITS) | n
+            words[n] = w.ring[i, 1] if time <= lost_after else w.ring[i, 1] | LOST_BIT
+            w.ports[block, n] = port
+            n += 1
+        w.head[l] = head
+    return n
+
+
+@kernel
+def sort_keys(w, block, n):
+    """Sort the block's n keys: counting sort on coarse time, then insertion. Returns the row of `keys` that holds the result."""
+    keys = w.keys[block, 0]
+    row = 0
+    if n > 24:
+        row = 1
+        counts = w.buckets[block]
+        shift = w.conf[c.BUCKET_SHIFT]
+        counts[:] = 0
+        for i in range(n):
+            counts[(keys[i] >> shift) + 1] += 1
+        for b in range(1, counts.shape[0]):
+            counts[b] += counts[b - 1]
+        coarse = w.keys[block, 1]
+        for i in range(n):
+            b = keys[i] >> shift
+            coarse[counts[b]] = keys[i]
+            counts[b] += 1
+        keys = coarse
+    for i in range(1, n):
+        key = keys[i]
+        j = i - 1
+        while j >= 0 and keys[j] > key:
+            keys[j + 1] = keys[j]
+            j -= 1
+        keys[j + 1] = key
+    return row
+
+
+@kernel
+def serve_switch(w, block, node, tier, known, begin, end):
+    """Forward all packets that arrive at a switch in [begin, end). `known` is what it knows of failures: -1 nothing, else a row."""
+    n = gather(w, block, node, begin, end)
+    if n == 0:
+        return
+    keys = w.keys[block, sort_keys(w, block, n)]
+    up, width, down = w.up[node], w.n_up[node], w.down[node]
+    edges, hosts = w.conf[c.EDGES_PER_POD], w.conf[c.HOSTS_PER_EDGE]
+    if tier == EDGE:
+        me = node - w.conf[c.FIRST_EDGE]
+        first, n_down = me * hosts, hosts
+    elif tier == AGG:
+        me = w.pod[node]
+        first, n_down = me * edges, edges
+    else:
+        me, first, n_down = -1, 0, w.conf[c.N_PODS]
+    open_outputs(w, up, width)
+    open_outputs(w, down, n_down)
+    code = w.conf[c.SWITCH_CODE]
+    fresh = w.conf[c.FRESH_ACKS] != 0
+    for i in range(n):
+        key = keys[i]
+        at = key & SLOT_MASK
+        now = begin + (key >> SLOT_BITS)
+        word = w.words[block, at]
+        if word < 0:
+            lose(w, block, node, now, word ^ LOST_BIT, c.DROPPED_DEAD)
+            continue
+        kind = (word >> KIND_AT) & KIND_MASK
+        flow = word >> FLOW_AT
+        route = w.route[2 * flow + kind]
+        if tier == EDGE:
+            group = (route >> EDGE_AT) & PLACE_MASK
+            inner = route & PLACE_MASK
+        elif tier == AGG:
+            group = route >> POD_AT
+            inner = (route >> EDGE_AT) & PLACE_MASK
+        else:
+            group = np.int64(-1)
+            inner = route >> POD_AT
+        if group == me:
+            transmit(w, block, node, down + inner - first, now, word)
+            continue
+        label = (word >> LABEL_AT) & LABEL_MASK
+        if fresh and kind == ACK:
+            label = mix32(label ^ (((word >> SEQ_AT) & SEQ_MASK) << LABEL_AT)) & LABEL_MASK
+        sched = np.int64(-1)
+        if known >= 0:
+            sched = np.int64(w.sched_of[known, w.sched_first[node] + group])
+            if sched >= 0 and w.sw.sched[sched, 1] == 0:
+                lose(w, block, node, now, word, c.DROPPED_NO_ROUTE)
+                continue
+        j = choose_uplink(code, w.sw, node, up, width, sched, group, kind, w.ports[block, at], route & PLACE_MASK, label, flow, now)
+        if j < 0 or j >= width:
+            w.stats[block, c.FAULT] = c.FAULT_UPLINK
+            return
+        transmit(w, block, node, up + j, now, word)
+    w.stats[block, c.HOPS] += n
+    w.stats[block, c.HANDLED] += n

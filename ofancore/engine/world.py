@@ -1,0 +1,153 @@
+"""Allocate the arrays of a run, and grow those that turn out too small. Shapes and columns are those of `layout`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ofancore.balancers.base import HostState, SwitchState
+from ofancore.engine import layout as c
+from ofancore.engine.layout import World
+from ofancore.fabric import Fabric
+
+FIRST_RING = 64  # packets; a link at full rate holds about 25 in the default fabric
+NO_LIMIT = np.int64(1) << np.int64(60)
+
+
+def blocks_of(fabric: Fabric, threads: int) -> np.ndarray:
+    """int64[threads, 4, 2]: an even share of each tier for each thread."""
+    base = np.array(fabric.node_base)
+    cut = np.arange(threads + 1) / threads
+    edges = (base[:4] + np.round(cut[:, None] * np.diff(base))).astype(np.int64)
+    return np.stack([edges[:-1], edges[1:]], axis=2)
+
+
+def free_list(note: np.ndarray, start: int, end: int, tail: int) -> None:
+    """Chain notices start..end-1 into a list that ends in `tail`."""
+    note[start:end, c.NOTE_LINK] = np.arange(start + 1, end + 1)
+    note[end - 1, c.NOTE_LINK] = tail
+
+
+def build_world(
+    fabric: Fabric,
+    conf: np.ndarray,
+    link: np.ndarray,
+    flows,
+    start: np.ndarray,
+    cuts: np.ndarray,
+    change: np.ndarray,
+    sched_of: np.ndarray,
+    sched_first: np.ndarray,
+    pace: np.ndarray,
+    sw: SwitchState,
+    hx: HostState,
+    route: np.ndarray,
+    threads: int,
+) -> World:
+    """A world at time 0. `start` int64[n, 3]: (host, time, flow), sorted; `flows`: a workload's `Flows`."""
+    n_links, n_hosts, n_flows = fabric.n_links, fabric.n_hosts, len(flows)
+    i64 = np.int64
+    link[:, c.RING] = np.arange(n_links) * FIRST_RING
+    link[:, c.MASK] = FIRST_RING - 1
+    clock = np.zeros(c.CLOCK_COLUMNS, i64)
+    clock[c.ARENA_USED] = n_links * FIRST_RING
+    in_first, in_links = fabric.inputs
+    up, n_up, down = fabric.switch_outputs
+    pod = np.zeros(fabric.n_nodes, i64)
+    agg = fabric.node_base[2]
+    pod[agg : agg + fabric.n_aggs] = np.arange(fabric.n_aggs) // fabric.A
+
+    tx = np.zeros((n_flows, c.TX_COLUMNS), i64)
+    tx[:, c.TO_SEND] = flows.packets
+    tx[:, c.NEXT] = -1
+    tx[:, c.DONE] = -1
+    tx[:, c.STARTED] = -1
+    np.add.at(tx[:, c.WAITS], flows.after[:, 1], 1)
+    rx = np.zeros((n_flows, c.RX_COLUMNS), i64)
+    rx[:, c.SEQ_MAX] = -1
+    rx[:, c.COMPLETE] = -1
+    order = np.argsort(flows.after[:, 0], kind="stable")
+    dep_first = np.searchsorted(flows.after[order, 0], np.arange(n_flows + 1)).astype(i64)
+
+    host = np.zeros((n_hosts, c.HOST_COLUMNS), i64)
+    for column in (c.CURRENT, c.READY_FIRST, c.READY_LAST, c.NOTE_FIRST, c.NOTE_LAST):
+        host[:, column] = -1
+    host[:, c.START_NEXT] = np.searchsorted(start[:, 0], np.arange(n_hosts))
+    host[:, c.START_END] = np.searchsorted(start[:, 0], np.arange(n_hosts), side="right")
+
+    fastest = int(link[:, c.SIZE + 1].min() + link[:, c.GAP].min())
+    ports = int(np.diff(in_first).max())
+    capacity = ports * (int(conf[c.WINDOW]) // fastest + 2)
+    n_buckets = max(256, 1 << int(np.ceil(np.log2(ports * 16))))
+    shift = max(0, int(np.ceil(np.log2(max(1, int(conf[c.WINDOW]) / n_buckets)))))
+    from ofancore.engine.switches import SLOT_BITS
+
+    conf[c.BUCKET_SHIFT] = SLOT_BITS + shift
+    n_buckets = (int(conf[c.WINDOW]) >> shift) + 2
+    rows = 4 * n_links + (1 << 14)
+    notes = 1 << 12
+    note = np.zeros((notes, c.NOTE_COLUMNS), i64)
+    free_list(note, 0, notes, -1)
+    return World(
+        conf=conf,
+        clock=clock,
+        stats=np.zeros((threads, c.STATS_COLUMNS), i64),
+        blocks=blocks_of(fabric, threads),
+        link=link,
+        head=np.zeros(n_links, i64),
+        ring=np.zeros((n_links * FIRST_RING * 3 // 2 + (1 << 14), 2), i64),
+        in_first=in_first,
+        in_links=in_links,
+        up=up,
+        n_up=n_up,
+        down=down,
+        pod=pod,
+        route=route,
+        packets=flows.packets,
+        tx=tx,
+        rx=rx,
+        dep_first=dep_first,
+        deps=np.ascontiguousarray(flows.after[order, 1]),
+        start=np.ascontiguousarray(start[:, 1:]),
+        host=host,
+        acks=np.zeros((n_hosts, c.ACK_QUEUE), i64),
+        cuts=cuts,
+        change=change,
+        sched_of=sched_of,
+        sched_first=sched_first,
+        pace=pace,
+        sw=sw,
+        hx=hx,
+        keys=np.zeros((threads, 2, capacity), i64),
+        words=np.zeros((threads, capacity), i64),
+        ports=np.zeros((threads, capacity), i64),
+        buckets=np.zeros((threads, n_buckets + 1), i64),
+        spill=np.zeros((threads, rows, 3), i64),
+        lost=np.zeros((threads, rows, c.NOTE_COLUMNS), i64),
+        freed=np.zeros((threads, notes), i64),
+        note=note,
+    )
+
+
+def grow_arena(w: World) -> World:
+    """Half as much again of ring memory, after dropping the rings that growth left behind."""
+    needed = int((w.link[:, c.MASK] + 1).sum())
+    ring = np.zeros((needed + needed // 2 + (1 << 14), 2), np.int64)
+    at = 0
+    for l in range(len(w.link)):
+        size = int(w.link[l, c.MASK]) + 1
+        old = int(w.link[l, c.RING])
+        ring[at : at + size] = w.ring[old : old + size]
+        w.link[l, c.RING] = at
+        at += size
+    w.clock[c.ARENA_USED] = at
+    return w._replace(ring=ring)
+
+
+def grow_notes(w: World) -> World:
+    """Twice as many loss notices."""
+    old = len(w.note)
+    note = np.zeros((2 * old, c.NOTE_COLUMNS), np.int64)
+    note[:old] = w.note
+    free_list(note, old, 2 * old, int(w.clock[c.NOTES_FREE]))
+    w.clock[c.NOTES_FREE] = old
+    return w._replace(note=note, freed=np.zeros((len(w.freed), 2 * old), np.int64))

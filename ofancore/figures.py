@@ -1,0 +1,139 @@
+"""What a figure's notebook needs: its runs, and a place to put what it made.
+
+Under the pipeline a notebook is given a `source`: the results folder and the groups that it must find there. It then reads
+raw runs and refuses missing, damaged, stale or mixed ones. Opened by hand it has no source: `Source.small()` takes the
+grid of `config/smoke.yaml` and simulates what it lacks there and then.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+from ofancore.errors import OfanError
+from ofancore.plan import Group, expand, write_file
+
+ROOT = Path(__file__).resolve().parent.parent
+SMALL_CONFIG = ROOT / "config" / "smoke.yaml"
+
+
+class MissingRun(OfanError):
+    """Raw runs that are not there or not what the config asks for."""
+
+
+def read_group(group: Group, results: str | Path) -> pd.DataFrame:
+    """The raw runs of a group, exactly those that the config asks for."""
+    from ofancore.scenario import Scenario
+
+    path = group.raw_path(results)
+    try:
+        runs = pd.read_parquet(path)
+    except FileNotFoundError:
+        raise MissingRun(f"{path}: missing; the pipeline makes it") from None
+    except Exception as error:  # pyarrow raises many kinds for a damaged file
+        raise MissingRun(f"{path}: not readable ({' '.join(str(error).split())}); delete it and run the pipeline again") from None
+    wanted = [Scenario.from_dict(s).digest for s in expand(group)]
+    if list(runs.get("digest", [])) != wanted:
+        raise MissingRun(f"{path}: holds other runs than the config asks for; delete it and run the pipeline again")
+    return runs
+
+
+def simulate_group(group: Group) -> pd.DataFrame:
+    """The same table, simulated here."""
+    from ofancore import Scenario, simulate
+
+    rows = [simulate(Scenario.from_dict(s)).row() for s in expand(group)]
+    return pd.DataFrame(rows).assign(experiment=group.experiment, label=group.label)
+
+
+@dataclass
+class Source:
+    """Where runs come from: raw files under `results`, or simulations made on the spot."""
+
+    results: str
+    groups: list[Group]
+    simulate: bool = False
+    _read: dict[str, pd.DataFrame] = field(default_factory=dict)
+
+    @classmethod
+    def from_dict(cls, data: dict | None) -> Source:
+        """`{"results": folder, "groups": [group, ...]}` as the pipeline gives it; empty: the small version."""
+        if not data:
+            return cls.small()
+        return cls(data["results"], [Group.from_json(json.dumps(g)) for g in data["groups"]])
+
+    @classmethod
+    def small(cls) -> Source:
+        from ofancore.config import load_config
+
+        config = load_config(SMALL_CONFIG, scenarios=False)
+        return cls(str(ROOT / config.results), config.groups(), simulate=True)
+
+    def runs(self, experiment: str) -> pd.DataFrame:
+        """All runs of an experiment, one row each, from one version of the simulator."""
+        if experiment not in self._read:
+            groups = [g for g in self.groups if g.experiment == experiment]
+            if not groups:
+                raise MissingRun(f"{experiment}: not among the experiments that this figure reads (config: figures.*.experiments)")
+            self._read[experiment] = pd.concat([self._group(g) for g in groups], ignore_index=True)
+            sources = sorted({s for runs in self._read.values() for s in runs["source"].unique()})
+            if len(sources) > 1:
+                raise MissingRun(f"raw runs come from different versions of the simulator ({', '.join(sources)}); run the pipeline again")
+        return self._read[experiment].copy()
+
+    def _group(self, group: Group) -> pd.DataFrame:
+        if not self.simulate:
+            return read_group(group, self.results)
+        from ofancore.result import source_digest
+
+        try:
+            runs = read_group(group, self.results)
+            if set(runs["source"]) == {source_digest()}:
+                return runs
+        except MissingRun:
+            pass
+        return simulate_group(group)
+
+
+@dataclass
+class Figure:
+    """A figure in the making: `runs` in, `publish` out."""
+
+    name: str
+    source: Source
+
+    @classmethod
+    def open(cls, name: str, source: dict | None = None) -> Figure:
+        return cls(name, Source.from_dict(source))
+
+    def runs(self, experiment: str) -> pd.DataFrame:
+        return self.source.runs(experiment)
+
+    def publish(self, chart, numbers: dict, table: pd.DataFrame):
+        """Write the chart (SVG, PNG, HTML), its numbers (JSON) and the table that was drawn (CSV), and show the chart.
+
+        Opened by hand, nothing is written: the small version must not pass for the real one.
+        """
+        if not self.source.simulate:
+            from ofancore.charts import save
+
+            results = Path(self.source.results)
+            save(chart, self.name, results / "figures")
+            write_file(results / "tables" / f"{self.name}.csv", table.to_csv(index=False, float_format="%.6g"))
+            write_file(results / "numbers" / f"{self.name}.json", json.dumps(plain(numbers), indent=1, ensure_ascii=False) + "\n")
+        return chart
+
+
+def plain(value):
+    """JSON without NaN: numbers rounded to six significant digits, what does not exist is null."""
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    if isinstance(value, str | bool | int) or value is None:
+        return value
+    number = float(value)
+    return float(f"{number:.6g}") if number - number == 0 else None

@@ -1,0 +1,121 @@
+"""Statistics on tables of runs: means with intervals, fitted exponents, ratios. Pure functions, no files.
+
+A table has one row per run, with dotted scenario columns, `label`, `seed` and the metrics. Seeds are the replicates: an
+interval always says what another set of seeds would give, never anything about the model.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+
+# Two-sided 95% quantiles of Student's t for 1..30 degrees of freedom; beyond, the normal one with its first correction.
+T_95 = (
+    12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281, 2.2010, 2.1788, 2.1604, 2.1448, 2.1314,
+    2.1199, 2.1098, 2.1009, 2.0930, 2.0860, 2.0796, 2.0739, 2.0687, 2.0639, 2.0595, 2.0555, 2.0518, 2.0484, 2.0452, 2.0423,
+)  # fmt: skip
+BOOTSTRAP_DRAWS = 4000
+
+
+def t_quantile(degrees: int) -> float:
+    """The factor of a 95% interval; NaN without a degree of freedom."""
+    if degrees < 1:
+        return math.nan
+    return T_95[degrees - 1] if degrees <= len(T_95) else 1.95996 + 2.4 / degrees
+
+
+def mean_interval(values) -> tuple[float, float, float]:
+    """Mean and 95% t-interval. One value has no interval: its ends are the value itself. Not-finished runs are NaN and spoil the mean."""
+    x = np.asarray(values, dtype=float)
+    mean = float(x.mean()) if len(x) else math.nan
+    if len(x) < 2 or not math.isfinite(mean):
+        return mean, mean, mean
+    half = t_quantile(len(x) - 1) * float(x.std(ddof=1)) / math.sqrt(len(x))
+    return mean, mean - half, mean + half
+
+
+def summarise(runs: pd.DataFrame, by: list[str], metric: str) -> pd.DataFrame:
+    """One row per combination of `by`: mean, low, high, seeds (runs), unfinished (runs that hit their time limit).
+
+    The mean is over the finished runs; a figure must show `unfinished` where it is not 0.
+    """
+    rows = []
+    for key, group in runs.groupby(by, sort=True, dropna=False, observed=True):
+        done = group[group["finished"].astype(bool)] if "finished" in group else group
+        mean, low, high = mean_interval(done[metric])
+        rows.append([*(key if isinstance(key, tuple) else (key,)), mean, low, high, len(group), len(group) - len(done)])
+    return pd.DataFrame(rows, columns=[*by, "mean", "low", "high", "seeds", "unfinished"])
+
+
+def exponent(x, y) -> float:
+    """Least-squares slope of log y against log x."""
+    x, y = np.log(np.asarray(x, dtype=float)), np.log(np.asarray(y, dtype=float))
+    x = x - x.mean()
+    return float((x @ y) / (x @ x))
+
+
+def fitted_exponent(runs: pd.DataFrame, along: str, metric: str, beyond: float | None = None) -> tuple[float, float, float]:
+    """The power b in metric ~ along^b with its interval: one fit per seed, then mean and t-interval over seeds.
+
+    `runs` holds one scheme; points below `beyond` are left out. A metric of zero or below has no logarithm: NaN.
+    """
+    if beyond is not None:
+        runs = runs[runs[along] >= beyond]
+    if runs[along].nunique() < 2 or not (runs[metric] > 0).all():
+        return math.nan, math.nan, math.nan
+    slopes = [exponent(group[along], group[metric]) for _, group in runs.groupby("seed")]
+    return mean_interval(slopes)
+
+
+def ratio_interval(top, bottom) -> tuple[float, float, float]:
+    """Ratio of means, with a 95% percentile-bootstrap interval over paired seeds.
+
+    The same seed gives all schemes the same workload and failures, so seeds are drawn together. The draws are the same
+    every time: a result file is a function of its inputs.
+    """
+    a, b = np.asarray(top, dtype=float), np.asarray(bottom, dtype=float)
+    if len(a) != len(b):
+        raise ValueError(f"a ratio needs the same seeds above and below, got {len(a)} and {len(b)}")
+    point = float(a.mean() / b.mean()) if b.mean() else math.nan
+    if len(a) < 2 or not math.isfinite(point):
+        return point, point, point
+    picks = np.random.default_rng(20250728).integers(0, len(a), (BOOTSTRAP_DRAWS, len(a)))
+    below = b[picks].mean(axis=1)
+    ratios = a[picks].mean(axis=1)[below != 0] / below[below != 0]
+    low, high = np.percentile(ratios, [2.5, 97.5])
+    return point, float(low), float(high)
+
+
+def select(runs: pd.DataFrame, where: dict) -> pd.DataFrame:
+    """The rows at a point: dotted key -> value. An unknown key or an empty answer is an error, never an empty result."""
+    chosen = runs
+    for key, value in where.items():
+        if key not in chosen:
+            raise KeyError(f"{key} is not a column of the runs")
+        column = chosen[key]
+        chosen = chosen[column.isna() if value is None else column == value]
+    if chosen.empty:
+        raise KeyError(f"no runs where {where}")
+    return chosen
+
+
+def shown(value: float, low: float | None = None, high: float | None = None, digits: int = 2) -> str:
+    """`1.23 [1.1, 1.4]` for prose and tables, with `digits` significant digits and no exponent where it can be helped."""
+
+    def text(x: float) -> str:
+        if x is None or not math.isfinite(x):
+            return "n/a"
+        if x == 0 or 1e-4 <= abs(x) < 1e6:
+            decimals = 0 if x == 0 else max(0, digits - 1 - math.floor(math.log10(abs(x))))
+            return f"{x:.{decimals}f}"
+        return f"{x:.{digits - 1}e}"
+
+    if low is None or high is None or low == high:
+        return text(value)
+    return f"{text(value)} [{text(low)}, {text(high)}]"
+
+
+def percent(value: float, digits: int = 2) -> str:
+    return shown(100 * value, digits=digits) + "%"

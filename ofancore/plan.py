@@ -1,0 +1,119 @@
+"""Run groups: one scheme of one experiment, its scenarios, where its raw runs lie and what it should cost.
+
+A group travels between Snakemake and its jobs as compact JSON (`Group.to_json`), which is also what decides whether the
+group is stale; the scenarios themselves are expanded from it wherever they are needed.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+import os
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+# What a run costs, for the estimate of the time left only: start-up of a process, set-up of a run, packet-hops a second.
+START_SECONDS = 2.5
+RUN_SECONDS = 0.01
+HOPS_PER_SECOND = 18e6
+
+
+def json_text(value) -> str:
+    """Canonical JSON: the same value gives the same text. Infinity is kept as Python writes and reads it."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class Group:
+    experiment: str
+    label: str
+    scenario: dict
+    balancer: dict
+    sweep: dict
+    points: list
+    seeds: int
+
+    def to_json(self) -> str:
+        # Sorting keys would lose the order of the axes, which is the order of the runs: keep the sweep as pairs.
+        return json_text({**asdict(self), "sweep": list(self.sweep.items())})
+
+    @classmethod
+    def from_json(cls, text: str) -> Group:
+        data = json.loads(text)
+        return cls(**{**data, "sweep": dict(data["sweep"])})
+
+    @property
+    def name(self) -> str:
+        return f"{self.experiment}/{self.label}"
+
+    def raw_path(self, results: str | Path) -> Path:
+        return Path(results) / "raw" / self.experiment / f"{self.label}.parquet"
+
+
+def set_dotted(tree: dict, key: str, value) -> None:
+    """tree["a"]["b"] = value for the key "a.b"; parents are made as needed."""
+    *parents, last = key.split(".")
+    for parent in parents:
+        tree = tree.setdefault(parent, {})
+    tree[last] = value
+
+
+def expand(group: Group, seeds: int | None = None) -> list[dict]:
+    """The scenarios of a group, as nested dicts: points, then the product of the axes, then seeds."""
+    axes = [[(key, value) for value in values] for key, values in group.sweep.items()]
+    scenarios = []
+    for point in group.points or [{}]:
+        for combination in itertools.product(*axes):
+            for seed in range(group.seeds if seeds is None else seeds):
+                scenario = copy.deepcopy(group.scenario)
+                scenario["balancer"] = copy.deepcopy(group.balancer)
+                for key, value in [*point.items(), *combination]:
+                    set_dotted(scenario, key, copy.deepcopy(value))
+                scenario.setdefault("seed", seed)
+                scenarios.append(scenario)
+    return scenarios
+
+
+def hosts(scenario: dict) -> int:
+    fabric = scenario.get("fabric", {})
+    radix = fabric.get("radix", 8)
+    return radix**3 // 4 * fabric.get("oversubscription", 1) if fabric.get("tiers", 3) == 3 else radix**2 // 2
+
+
+def run_hops(scenario: dict) -> float:
+    """Expected packet-hops of a run: data and ACKs over six links each way (a little less in a small fabric)."""
+    workload = scenario.get("workload", {})
+    n = len(workload.get("hosts") or []) or hosts(scenario)
+    kind = workload.get("kind", "permutation")
+    m = workload.get("message_packets", 8 if kind == "all_to_all" else 256)
+    flows = {"permutation": n, "all_to_all": n * (n - 1), "ring_all_gather": n * (n - 1)}.get(kind, len(workload.get("pairs") or []))
+    return 12.0 * flows * m
+
+
+def packet_hops(group: Group) -> float:
+    return group.seeds * sum(run_hops(s) for s in expand(group, seeds=1))
+
+
+def seconds(group: Group) -> float:
+    """Expected seconds of the group's job on one core."""
+    scenarios = expand(group, seeds=1)
+    return START_SECONDS + group.seeds * (len(scenarios) * RUN_SECONDS + sum(map(run_hops, scenarios)) / HOPS_PER_SECOND)
+
+
+def write_file(path: str | Path, data: bytes | str) -> None:
+    """Write a file whole or not at all: to a temporary name in the same folder, then renamed."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data.encode() if isinstance(data, str) else data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,21 @@
+"""Erasure: the paper's ideal loss recovery, a rateless code without overhead.
+
+Any `message_packets` packets will do. An oracle tells the sender of a lost packet one base RTT after the loss (our choice; the
+paper leaves open how a sender learns of it): lost data is replaced by one more coded packet, a lost ACK is sent again.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Erasure(BaseModel):
+    """Rateless erasure code with an oracle."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    kind: Literal["erasure"] = "erasure"
+    notice_rtts: float = Field(1.0, ge=1, le=1000, description="base RTTs until the sender learns of a loss")
+    title: ClassVar[str] = "erasure code"

@@ -1,0 +1,144 @@
+"""The result of a run: metrics by name, tables of flows and links, and where they come from.
+
+Nothing here depends on the machine or the clock on the wall: the same scenario gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ofancore.fabric import LINK_CLASSES
+from ofancore.jit import digest_of
+from ofancore.scenario import Scenario
+
+# what a raw run depends on; charts, claims and the command line are not among it
+SOURCES = ("jit.py", "bits.py", "units.py", "fabric.py", "failures.py", "bounds.py", "scenario.py", "simulate.py", "result.py")
+FOLDERS = ("engine", "balancers", "workloads", "congestion", "recovery")
+
+
+def source_digest() -> str:
+    """Digest of all sources that a raw run depends on."""
+    return digest_of((*SOURCES, *FOLDERS))
+
+
+@dataclass(frozen=True)
+class Result:
+    """What `simulate` returns.
+
+    `values`: the metrics of the contract, nested dicts of numbers. `flow`: dict of int64[n_flows] columns; `link`: dict of columns a
+    directed link. `wall_s`: seconds in the loop (not part of the metrics).
+    """
+
+    scenario: Scenario
+    values: dict[str, Any]
+    flow: dict[str, np.ndarray]
+    link: dict[str, np.ndarray]
+    wall_s: float
+
+    def __getattr__(self, name: str) -> Any:
+        values = self.__dict__.get("values", {})
+        if name in values:
+            return values[name]
+        raise AttributeError(name)
+
+    def metrics(self) -> dict[str, Any]:
+        """The metrics as nested dicts."""
+        return self.values
+
+    def to_json(self) -> str:
+        """One JSON object: the metrics and the full scenario; a number that does not exist is null."""
+        return json.dumps(_plain({**self.values, "scenario": self.scenario.to_dict(), "source": source_digest()}), allow_nan=False)
+
+    def row(self) -> dict[str, Any]:
+        """One flat row of a raw table: scenario keys with dots, metrics with underscores, provenance."""
+        out: dict[str, Any] = {}
+        for key, value in _flat(self.scenario.to_dict(), "."):
+            out[key] = json.dumps(value) if isinstance(value, (list, dict)) else value
+        out["failures.convergence_ns"] = float(self.scenario.failures.convergence_ns)
+        out.update(_flat(self.values, "_"))
+        out["scenario"] = self.scenario.to_json()
+        out["digest"] = self.scenario.digest
+        out["source"] = source_digest()
+        return out
+
+    @property
+    def flows(self):
+        """A DataFrame of flows: src, dst, packets, started_ns, complete_ns, done_ns (NaN: not), late, late_max."""
+        import pandas as pd
+
+        return pd.DataFrame(self.flow)
+
+    @property
+    def links(self):
+        """A DataFrame of directed links: class, from, to, bytes, data, acks, queue_max_bytes, queue_mean_bytes, drops, ecn_marks."""
+        import pandas as pd
+
+        return pd.DataFrame(self.link)
+
+    def summary(self) -> str:
+        """A line for people."""
+        v = self.values
+        if not v["finished"]:
+            return f"{self.scenario.balancer.kind}: not finished by {v['ended_ns']:.0f} ns"
+        return (
+            f"{self.scenario.balancer.kind}: CCT {v['cct_ns']:.1f} ns, {100 * v['cct_inflation']:.2f}% above the bound, "
+            f"max queue {v['queue_max_packets']:.1f} packets, {v['packets']['dropped']} drops"
+        )
+
+
+def write_table(rows: list[dict[str, Any]], path: str | Path) -> None:
+    """Write rows as Parquet, whole or not at all, with provenance in the file's metadata."""
+    import numba
+    import pandas as pd
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.Table.from_pandas(pd.DataFrame(rows), preserve_index=False)
+    about = {"source": source_digest(), "numba": numba.__version__, "numpy": np.__version__, "ofancore": "0.1.0"}
+    table = table.replace_schema_metadata({**(table.schema.metadata or {}), b"ofan": json.dumps(about, sort_keys=True).encode()})
+    write_whole(path, lambda temporary: pq.write_table(table, temporary, compression="zstd"))
+
+
+def write_whole(path: str | Path, write) -> None:
+    """Call `write(temporary path)` and move the outcome into place, so that a kill or a full disk leaves no half file."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    os.close(handle)
+    try:
+        write(temporary)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def class_values(values: np.ndarray) -> dict[str, float]:
+    """Six numbers by link class."""
+    return {name: float(v) for name, v in zip(LINK_CLASSES, values)}
+
+
+def _flat(data: dict[str, Any], separator: str, prefix: str = ""):
+    for key, value in data.items():
+        name = f"{prefix}{separator}{key}" if prefix else key
+        if isinstance(value, dict):
+            yield from _flat(value, separator, name)
+        else:
+            yield name, value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

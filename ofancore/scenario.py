@@ -1,0 +1,233 @@
+"""A scenario: what may be asked of a simulation, as frozen data that cannot exist unless it is valid.
+
+Defaults are the paper's setup (v2): 128 hosts, 800 Gb/s, 0.5 us a link, 800 KB a port, RoCEv2 sizes, a permutation of 1 MiB. Keys that
+the paper leaves open say so in their description. Unknown keys are refused; errors name the dotted key, the value and the rule.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from ofancore.balancers import BALANCERS
+from ofancore.congestion import CONGESTION
+from ofancore.errors import ScenarioError
+from ofancore.fabric import Fabric
+from ofancore.recovery import RECOVERY
+from ofancore.units import ticks_per_byte
+from ofancore.workloads import WORKLOADS
+
+REGISTRIES = {"balancer": BALANCERS, "workload": WORKLOADS, "congestion": CONGESTION, "recovery": RECOVERY}
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class Ecn(_Part):
+    """ECN marking of data at enqueue, as shares of the buffer: none below, all above, linear between."""
+
+    min_fraction: float | None = Field(None, ge=0, le=1, description="null: the balancer's own threshold (10%; PLB 50%)")
+    max_fraction: float | None = Field(None, ge=0, le=1, description="null: as min_fraction (a step)")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> "Ecn":
+        if self.max_fraction is not None and self.max_fraction < (self.min_fraction or 0):
+            raise ValueError("max_fraction must be at least min_fraction")
+        return self
+
+
+class FabricKeys(_Part):
+    """The fat tree."""
+
+    radix: int = Field(8, ge=4, le=128, multiple_of=2, description="ports of a switch (paper: 8, 128 hosts)")
+    tiers: int = Field(3, ge=2, le=3, description="3: fat tree of k pods; 2: leaf-spine of k leaves")
+    oversubscription: int = Field(1, ge=1, description="hosts to uplinks of an edge switch; divides radix / 2")
+    link_gbps: float = Field(800.0, gt=0, le=100_000, description="rate of every link, Gb/s (paper: 800)")
+    link_delay_ns: float = Field(500.0, ge=0, le=1e9, description="propagation of every link (paper: 0.5 us)")
+    buffer_bytes: int = Field(800_000, ge=1, le=10**12, description="buffer of every switch port (paper: 800 KB)")
+    unlimited_buffer: bool = Field(False, description="never drop; thresholds still refer to buffer_bytes")
+    ecn: Ecn = Ecn()
+
+    @model_validator(mode="after")
+    def _divides(self) -> "FabricKeys":
+        if (self.radix // 2) % self.oversubscription:
+            raise ValueError(f"oversubscription must divide radix / 2 = {self.radix // 2}")
+        return self
+
+
+class PacketKeys(_Part):
+    """Sizes on the wire (paper: RoCEv2)."""
+
+    payload_bytes: int = Field(4096, ge=1, le=1_000_000)
+    header_bytes: int = Field(62, ge=0, le=10_000)
+    gap_bytes: int = Field(20, ge=0, le=10_000, description="inter-packet gap, after every packet on every link")
+    ack_bytes: int = Field(64, ge=1, le=10_000, description="not larger than a data packet")
+    ack_label: Literal["echo", "fresh"] = Field(
+        "echo",
+        description="label of an ACK: that of its data packet, or one of its own (left open by the paper). Host DR always rotates its ACKs",
+    )
+
+    @model_validator(mode="after")
+    def _sizes(self) -> "PacketKeys":
+        if self.ack_bytes > self.payload_bytes + self.header_bytes:
+            raise ValueError("ack_bytes must not be larger than payload_bytes + header_bytes")
+        return self
+
+
+class CableKeys(_Part):
+    """One failing cable."""
+
+    cable: str = Field(description="edge:POD:INDEX-agg:POD:INDEX or agg:POD:INDEX-core:J:I")
+    capacity: float = Field(0.0, ge=0, lt=1, description="share of the rate that is left; 0: dead")
+
+
+class FailureKeys(_Part):
+    """What breaks, when, and when who knows."""
+
+    link_failure_rate: float = Field(0.0, ge=0, le=1, description="each cable between switches fails independently with this probability")
+    cables: list[CableKeys] = Field(default=[], description="cables that fail in any case")
+    capacity: float = Field(0.0, ge=0, lt=1, description="share of the rate left on randomly failed cables; 0: dead")
+    at_ns: float = Field(0.0, ge=0, le=1e12, description="time of the failure")
+    detection_ns: float = Field(0.0, ge=0, le=1e12, description="until the adjacent switches know (left open by the paper)")
+    convergence_ns: Annotated[float, Field(ge=0, allow_inf_nan=True)] = Field(0.0, description="until all switches know, the paper's G; inf: never")
+
+    @field_validator("convergence_ns", mode="before")
+    @classmethod
+    def _inf(cls, value: Any) -> Any:
+        return math.inf if value in ("inf", ".inf", "infinity") else value
+
+    @field_validator("convergence_ns")
+    @classmethod
+    def _bounded(cls, value: float) -> float:
+        if math.isnan(value) or (value > 1e12 and not math.isinf(value)):
+            raise ValueError("must be at most 1e12 ns, or inf")
+        return value
+
+    @property
+    def any(self) -> bool:
+        return self.link_failure_rate > 0 or bool(self.cables)
+
+
+def _by_kind(registry: dict[str, type]) -> Any:
+    classes = tuple(registry.values())
+    return Annotated[Union[classes], Field(discriminator="kind")] if len(classes) > 1 else classes[0]
+
+
+class Scenario(_Part):
+    """One simulation: fabric, packets, traffic, scheme, failures and seed."""
+
+    fabric: FabricKeys = FabricKeys()
+    packet: PacketKeys = PacketKeys()
+    workload: _by_kind(WORKLOADS) = WORKLOADS["permutation"]()
+    balancer: _by_kind(BALANCERS) = BALANCERS["ofan"]()
+    congestion: _by_kind(CONGESTION) = CONGESTION["line_rate"]()
+    recovery: _by_kind(RECOVERY) = RECOVERY["erasure"]()
+    failures: FailureKeys = FailureKeys()
+    start_jitter_ns: float | None = Field(
+        None, ge=0, le=1e9, description="each host starts at a uniform time in [0, jitter]; null: one data packet's time (left open by the paper)"
+    )
+    time_limit_ns: float | None = Field(None, gt=0, le=1e12, description="stop a run that has not finished by then; null: 100 lower bounds, at least 1 ms")
+    seed: int = Field(0, ge=0, le=2**63 - 1)
+
+    @model_validator(mode="after")
+    def _representable(self) -> "Scenario":
+        if ticks_per_byte(self.fabric.link_gbps) * self.packet.ack_bytes < 1:
+            raise ValueError("an ACK must take at least one picosecond on a link: fabric.link_gbps is too high")
+        return self
+
+    # --- from and to data
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Scenario":
+        """A scenario from nested dicts; ScenarioError for the first rule that is broken."""
+        if not isinstance(data, dict):
+            raise ScenarioError("scenario", data, "must be a mapping of keys")
+        for part, registry in REGISTRIES.items():
+            if isinstance(data.get(part), dict):
+                kind = data[part].get("kind")
+                if kind is None:
+                    kind = "permutation" if part == "workload" else "ofan" if part == "balancer" else next(iter(registry))
+                    data = {**data, part: {"kind": kind, **data[part]}}
+                if not isinstance(kind, str) or kind not in registry:
+                    raise ScenarioError(f"{part}.kind", kind, f"must be one of {', '.join(registry)}")
+        try:
+            return cls.model_validate(data)
+        except ValidationError as e:
+            raise _refusal(e, data) from None
+
+    @classmethod
+    def from_yaml(cls, path: str | Path | None = None, sets: list[str] = []) -> "Scenario":
+        """A scenario from a YAML file (or the defaults) with `key=value` overrides, the values being YAML."""
+        data: Any = {}
+        if path is not None:
+            try:
+                data = yaml.safe_load(Path(path).read_text()) or {}
+            except OSError as e:
+                raise ScenarioError("scenario", str(path), f"cannot be read: {e.strerror}") from None
+            except (yaml.YAMLError, UnicodeDecodeError) as e:
+                raise ScenarioError("scenario", str(path), "is not YAML: " + " ".join(str(e).split())) from None
+            if not isinstance(data, dict):
+                raise ScenarioError("scenario", str(path), "must hold a mapping of keys")
+        for text in sets:
+            key, eq, value = text.partition("=")
+            if not eq or not key:
+                raise ScenarioError("--set", text, "must read key=value")
+            try:
+                set_key(data, key, yaml.safe_load(value))
+            except yaml.YAMLError:
+                raise ScenarioError(key, value, "is not a YAML value") from None
+        return cls.from_dict(data)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Nested dicts of plain JSON values, all keys present (infinity as the string "inf")."""
+        data = self.model_dump()
+        if math.isinf(self.failures.convergence_ns):
+            data["failures"]["convergence_ns"] = "inf"
+        return data
+
+    def to_json(self) -> str:
+        """Canonical JSON: the identity of the scenario."""
+        return json.dumps(self.to_dict(), sort_keys=True, allow_nan=False)
+
+    @cached_property
+    def digest(self) -> str:
+        """16 hex digits of the canonical JSON."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()[:16]
+
+    @cached_property
+    def shape(self) -> Fabric:
+        """The fabric that the keys describe."""
+        return Fabric.build(self.fabric.radix, self.fabric.tiers, self.fabric.oversubscription)
+
+
+def set_key(data: dict[str, Any], dotted: str, value: Any) -> None:
+    """Set `a.b.c` in nested dicts, making them on the way. A new `kind` drops the keys of the old one."""
+    *path, last = dotted.split(".")
+    for name in path:
+        data = data.setdefault(name, {})
+        if not isinstance(data, dict):
+            raise ScenarioError(dotted, value, f"{name} is not a mapping")
+    if last == "kind" and data.get("kind") not in (None, value):
+        data.clear()
+    data[last] = value
+
+
+def _refusal(error: ValidationError, data: dict[str, Any]) -> ScenarioError:
+    first = error.errors()[0]
+    path = list(first["loc"])
+    if len(path) > 1 and path[0] in REGISTRIES and path[1] in REGISTRIES[path[0]]:
+        del path[1]  # the tag of the union is not a key
+    rule = first["msg"].removeprefix("Value error, ").replace("Input should be", "must be").replace("valid dictionary or object to extract fields from", "mapping of keys")
+    if first["type"] == "extra_forbidden":
+        rule = "unknown key"
+    value = first["input"]
+    if first["type"] == "value_error" and isinstance(value, dict):
+        value = {k: v for k, v in value.items() if k in rule} or value
+    return ScenarioError(".".join(str(p) for p in path) or "scenario", value, rule[:1].lower() + rule[1:])

@@ -1,0 +1,46 @@
+"""Ring all-gather: n - 1 steps; in each, a rank passes on to its right neighbour the shard it received in the step before.
+
+Iterated permutations: step s + 1 of a rank starts when step s has arrived whole from its left neighbour.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from ofancore.bits import MAX_FLOWS
+from ofancore.errors import ScenarioError
+from ofancore.fabric import Fabric
+from ofancore.workloads.base import Flows, Hosts, MessagePackets, Workload, participants, same
+
+
+class RingAllGather(Workload):
+    """All-gather of one shard a rank around a ring."""
+
+    kind: Literal["ring_all_gather"] = "ring_all_gather"
+    message_packets: MessagePackets = Field(256, description="data packets a shard")
+    steps: int | None = Field(None, ge=1, description="steps simulated; null: all n - 1")
+    placement: Literal["random", "contiguous", "striped"] = Field("random", description="ranks on hosts; striped: consecutive ranks in consecutive pods")
+    hosts: Hosts = None
+    title: ClassVar[str] = "ring all-gather"
+
+    def flows(self, fabric: Fabric, rng: np.random.Generator) -> Flows:
+        who = np.sort(participants(self.hosts, fabric))
+        n = len(who)
+        steps = self.steps or n - 1
+        if steps > n - 1:
+            raise ScenarioError("workload.steps", steps, f"a ring of {n} ranks has {n - 1} steps")
+        if n * steps > MAX_FLOWS:
+            raise ScenarioError("workload.hosts", n, f"a ring of n ranks has n a step, together at most {MAX_FLOWS} flows")
+        if self.placement == "random":
+            who = rng.permutation(who)
+        elif self.placement == "striped":
+            per_pod = fabric.S * fabric.E
+            who = who[np.lexsort((who // per_pod, who % per_pod))]
+        rank = np.tile(np.arange(n), steps)
+        step = np.repeat(np.arange(steps), n)
+        later = np.flatnonzero(step > 0)
+        earlier = (step[later] - 1) * n + (rank[later] - 1) % n
+        return Flows(who[rank], who[(rank + 1) % n], same(n * steps, self.message_packets), np.stack([earlier, later], axis=1))
