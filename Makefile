@@ -1,0 +1,96 @@
+# One command per purpose. Each one builds .venv from requirements.lock first, when it is missing or out of date.
+#
+#   make figures CONFIG=config/full.yaml CORES=8     another grid, fewer or more cores
+#   make figures PROFILE=profiles/slurm              another machine
+#   make figures ARGS=--dry-run                      anything else for Snakemake; likewise ARGS for test, lab and bench
+#   make test PYTHON=/opt/python3.12/bin/python3     the Python that .venv is made with
+
+SHELL   := /bin/sh
+VENV    := .venv
+PY      := $(VENV)/bin/python
+CONFIG  ?= config/paper.yaml
+PROFILE ?= profiles/default
+PYTHON  ?=
+CORES   ?=
+ARGS    ?=
+
+# The folder that a config sends its results to.
+RESULTS  = $(or $(shell sed -n 's/^results:[[:space:]]*"*\([^[:space:]"\#]*\).*/\1/p' "$(CONFIG)"),results)
+
+# Jobs run side by side, so each keeps to one thread. Snakemake caps the other libraries, but not numba.
+NUMBA_NUM_THREADS ?= 1
+export NUMBA_NUM_THREADS
+
+# Rules say `python`; it has to be the one of .venv.
+RUN       = PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY)
+SNAKEMAKE = $(RUN) -m snakemake --configfile "$(CONFIG)" --profile "$(PROFILE)" $(if $(CORES),--cores $(CORES))
+
+.DEFAULT_GOAL := help
+.PHONY: help figures smoke test lint format lab bench expected lock clean distclean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+
+figures: $(VENV)/.ready ## simulate, draw every figure, check the claims, build the report (CONFIG=config/paper.yaml)
+	$(SNAKEMAKE) $(ARGS)
+	@mkdir -p "$(RESULTS)/report"
+	$(SNAKEMAKE) --report "$(RESULTS)/report/report.html"
+
+smoke: ## the same pipeline on a grid of minutes (CONFIG=config/smoke.yaml)
+	@$(MAKE) --no-print-directory figures CONFIG=config/smoke.yaml
+
+test: $(VENV)/.ready ## run the tests
+	$(RUN) -m pytest -n 2 -q $(ARGS)
+
+lint: $(VENV)/.ready ## look for mistakes in code and notebooks
+	$(RUN) -m ruff check .
+
+format: $(VENV)/.ready ## lay out the code
+	$(RUN) -m ruff check --fix .
+	$(RUN) -m ruff format .
+
+lab: $(VENV)/.ready ## open the notebooks in JupyterLab (as root: ARGS=--allow-root)
+	$(RUN) -m jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks/tour.ipynb $(ARGS)
+
+bench: $(VENV)/.ready ## print the simulator's speed on fixed cases
+	$(VENV)/bin/ofancore bench $(ARGS)
+
+expected: $(VENV)/.ready ## refresh data/expected from the results
+	$(RUN) -m ofancore.expected $(ARGS)
+
+lock: ## resolve requirements.lock anew (needs uv)
+	uv pip compile --universal --python-version 3.11 --generate-hashes --extra test --extra build pyproject.toml -o requirements.lock --upgrade --quiet
+
+clean: ## remove results and caches; .venv stays
+	find results -mindepth 1 ! -name .gitignore -delete
+	rm -rf results_* .snakemake .pytest_cache .ruff_cache .hypothesis build *.egg-info
+	find . -path ./$(VENV) -prune -o \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +
+
+distclean: clean ## remove .venv as well
+	rm -rf $(VENV)
+
+# Set-up. Each stamp is the last thing its recipe writes, and --clear removes both: a set-up that was cut short starts anew.
+
+SUITABLE := import ensurepip, sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
+
+$(VENV)/.locked: requirements.lock
+	@set -eu; \
+	python=; \
+	for candidate in $(if $(PYTHON),"$(PYTHON)",python3 python3.13 python3.12 python3.11); do \
+	    if "$$candidate" -c '$(SUITABLE)' >/dev/null 2>&1; then python=$$candidate; break; fi; \
+	done; \
+	if [ -z "$$python" ]; then \
+	    echo "ofan needs Python 3.11, 3.12 or 3.13 with its venv module; $(if $(PYTHON),$(PYTHON) is not one,none is on PATH)." >&2; \
+	    echo "Name one with: make PYTHON=/path/to/python3. On Debian and Ubuntu the module is the package python3-venv." >&2; \
+	    exit 1; \
+	fi; \
+	echo "Building $(VENV) with $$("$$python" -V) from requirements.lock: a few minutes with pip, seconds with uv."; \
+	"$$python" -m venv --clear $(VENV); \
+	if uv --version >/dev/null 2>&1 && uv pip install --quiet --python $(PY) --require-hashes -r requirements.lock; then :; \
+	else $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock; fi; \
+	touch $@
+
+# The project itself is linked into .venv by the lock's setuptools; no index is asked.
+$(VENV)/.ready: $(VENV)/.locked pyproject.toml
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-index --no-deps --no-build-isolation --editable .
+	@touch $@

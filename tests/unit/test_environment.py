@@ -1,0 +1,65 @@
+"""pyproject.toml, requirements.lock and environment.yml describe one environment."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+LOCK = (ROOT / "requirements.lock").read_text()
+CONDA = yaml.safe_load((ROOT / "environment.yml").read_text())
+
+
+def name_of(requirement: str) -> str:
+    return re.match(r"[A-Za-z0-9._-]+", requirement)[0].lower().replace("_", "-")
+
+
+def locked_versions() -> dict[str, set[str]]:
+    """Every name in the lock with its versions: several where a marker splits them."""
+    versions: dict[str, set[str]] = {}
+    for name, version in re.findall(r"^([a-z0-9._-]+)==([^\s;\\]+)", LOCK, re.MULTILINE):
+        versions.setdefault(name, set()).add(version)
+    return versions
+
+
+def conda_versions() -> dict[str, str]:
+    """The pinned packages of both sections; `python` and `pip` are the conda environment's own."""
+    plain = [entry for entry in CONDA["dependencies"] if isinstance(entry, str)]
+    piped = [entry for section in CONDA["dependencies"] if isinstance(section, dict) for entry in section["pip"]]
+    pinned = [entry.replace("==", "=").split("=") for entry in plain + piped if name_of(entry) not in ("python", "pip")]
+    return dict(pinned)
+
+
+DIRECT = sorted(
+    name_of(requirement) for group in [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()] for requirement in group
+)
+
+
+@pytest.mark.parametrize("name", DIRECT)
+def test_direct_dependency_has_one_version_in_lock_and_conda(name):
+    # One version for every Python: a result must not depend on which of them made it.
+    assert locked_versions().get(name) == {conda_versions().get(name)}
+
+
+def test_conda_names_only_direct_dependencies():
+    assert sorted(conda_versions()) == DIRECT
+
+
+def test_conda_and_project_allow_the_same_pythons():
+    python = next(entry for entry in CONDA["dependencies"] if isinstance(entry, str) and name_of(entry) == "python")
+    assert python == "python" + PROJECT["requires-python"]
+
+
+def test_every_lock_entry_is_pinned_and_hashed():
+    entries = re.split(r"\n(?=\S)", re.sub(r"^\s*#.*\n?", "", LOCK, flags=re.MULTILINE).strip())
+    assert len(entries) > len(DIRECT)
+    for entry in entries:
+        assert re.match(r"[a-z0-9._-]+==[^\s;\\]+", entry), entry
+        assert re.search(r"--hash=sha256:[0-9a-f]{64}", entry), entry
+
+
+def test_lock_holds_no_address_and_no_path():
+    assert not re.search(r"https?:|://|--(extra-)?index-url|--find-links|file:|(^|\s)/\w", LOCK)
