@@ -1,0 +1,15 @@
+"""The slow twin: the engine's model a second time, in plain objects and one event list, to compare with step for step.
+
+    words.py      packets, random numbers, hashes        balancers.py  a plain twin of every balancer
+    network.py    links, flows, hosts, switches          run.py        wiring and the event loop
+    inputs.py     what both twins are given
+
+No numba, no windows, no cleverness: what is fast in the engine is obvious here. Events at one instant and node are ordered as the
+model says: changes of the fabric, then loss notices by (node of the loss, order there), then arrivals by input port, then flows
+that start, then one send. A new balancer needs a twin here; a test compares the two registries.
+"""
+
+from ofancore.reference.inputs import inputs_of
+from ofancore.reference.run import Inputs, Run, run_reference
+
+__all__ = ["Inputs", "Run", "inputs_of", "run_reference"]

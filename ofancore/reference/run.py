@@ -146,7 +146,7 @@ class Run:
     def make_balancers(self):
         given = self.inputs
         switch_twin, sender_twin = TWINS[given.balancer]
-        for switch in self.edges + self.aggs:
+        for switch in [switch for switch in self.switches if switch.up]:
             registers = given.registers.get(switch.number, [])
             switch.twin = switch_twin(
                 registers, given.parameters, len(switch.up), switch.tier, given.salts[switch.number], switch.rng,
@@ -191,6 +191,15 @@ class Run:
             time, action, arguments = event
             action(time, *arguments)
         return self
+
+    def switch_registers(self, registers: list[int], first: list[int]) -> list[int]:
+        """The engine's register array (given as it was at the start) as the switches' twins have it now."""
+        out = list(registers)
+        for switch in self.switches:
+            if switch.twin:
+                now = switch.twin.registers()
+                out[first[switch.number] : first[switch.number] + len(now)] = now
+        return out
 
     @property
     def finished(self) -> bool:

@@ -1,0 +1,195 @@
+"""From a prepared scenario to the slow twin's inputs: plain numbers and lists.
+
+Taken over from `simulate.prepare` are the draws (traffic, failures, start times, random states, initial registers, port orders), for
+those are inputs of both. What follows from the scenario by a rule (times, thresholds, what a switch knows of failures) is worked
+out here a second time.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import reduce
+
+from ofancore.balancers.base import N_ORDERS, Shape
+from ofancore.fabric import AGG, EDGE
+from ofancore.reference.run import FlowSpec, Inputs, LinkSpec
+from ofancore.simulate import Inputs as Prepared
+
+WHOLE = 20  # a healthy cable, in units of capacity
+NEVER = 10**30
+
+
+def inputs_of(prepared: Prepared, until: int | None = None) -> Inputs:
+    """The twin's inputs; `until` stops it before that tick."""
+    scenario, fabric = prepared.scenario, prepared.fabric
+    broken = {number: float(share) for number, share in enumerate(prepared.damage.share) if share < 1}
+    hops = 6 if fabric.P > 1 else 4
+    healthy = link_spec(scenario, 1.0)
+    base_rtt = 2 * hops * healthy.delay + hops * (healthy.data + healthy.ack)
+    tiers = [EDGE, AGG] if fabric.C else [EDGE]
+    return Inputs(
+        pods=fabric.P,
+        edges_per_pod=fabric.E,
+        hosts_per_edge=fabric.S,
+        aggs_per_pod=fabric.A,
+        cores_per_agg=fabric.C,
+        links=[healthy] * fabric.n_links,
+        flows=flow_specs(prepared),
+        balancer=scenario.balancer.kind,
+        parameters=parameters(scenario, fabric, base_rtt),
+        registers=switch_registers(prepared, tiers),
+        host_registers=prepared.hx.reg.tolist(),
+        host_index=prepared.hx.index.tolist(),
+        random_states=prepared.sw.rng.tolist(),
+        salts=prepared.sw.salt.tolist(),
+        orders=port_orders(prepared),
+        pace=tuple(prepared.pace.tolist()),
+        notice_delay=round(base_rtt * scenario.recovery.notice_rtts),
+        open_limit=prepared.flows.open_flows,
+        fresh_acks=scenario.packet.ack_label == "fresh",
+        path_acks=scenario.balancer.kind == "host_dr",
+        cuts=cuts(scenario) if broken else [],
+        changes=changes(scenario, fabric, broken),
+        weights=known_weights(fabric, broken) if broken else {},
+        until=until,
+    )
+
+
+def link_spec(scenario, share: float, died_at: int | None = None) -> LinkSpec:
+    """A link at a share of its rate, all sizes turned into ticks (one picosecond each)."""
+    keys, packet = scenario.fabric, scenario.packet
+    per_byte = 8000 / keys.link_gbps
+    delay = round(keys.link_delay_ns * 1000)
+    if died_at is not None:
+        return LinkSpec(0, 0, 0, delay, 0, NEVER, NEVER, dead=True, lost_after=died_at + delay)
+
+    def slowed(size):
+        at_full_rate = max(1, round(size * per_byte)) if size else 0
+        return round(at_full_rate / share)
+
+    buffer = keys.buffer_bytes * per_byte / share
+    low = scenario.balancer.ecn_fraction if keys.ecn.min_fraction is None else keys.ecn.min_fraction
+    high = low if keys.ecn.max_fraction is None else max(low, keys.ecn.max_fraction)
+    return LinkSpec(
+        data=slowed(packet.payload_bytes + packet.header_bytes),
+        ack=slowed(packet.ack_bytes),
+        gap=slowed(packet.gap_bytes),
+        delay=delay,
+        buffer=NEVER if keys.unlimited_buffer else round(buffer),
+        ecn_low=round(low * buffer),
+        ecn_high=round(high * buffer),
+    )
+
+
+def flow_specs(prepared: Prepared) -> list[FlowSpec]:
+    flows = prepared.flows
+    starts = {int(flow): int(time) for _, time, flow in prepared.start}
+    specs = [
+        FlowSpec(int(src), int(dst), int(packets), starts.get(number))
+        for number, (src, dst, packets) in enumerate(zip(flows.src, flows.dst, flows.packets))
+    ]
+    for earlier, later in flows.after:
+        specs[earlier].followers.append(int(later))
+        specs[later].waits += 1
+    return specs
+
+
+def parameters(scenario, fabric, base_rtt) -> dict:
+    """The balancer's keys, and what some of them mean in ticks."""
+    out = {**scenario.balancer.model_dump(), "A": fabric.A, "C": fabric.C, "base_rtt": base_rtt}
+    buffer = round(scenario.fabric.buffer_bytes * 8000 / scenario.fabric.link_gbps)
+    out["bin_ticks"] = [round(share * buffer) for share in out.get("bins", [])]
+    out["freeze_ticks"] = round(out.get("freeze_ns", 0) * 1000)
+    return out
+
+
+def switch_registers(prepared: Prepared, tiers: list[int]) -> dict[int, list[int]]:
+    fabric, sw = prepared.fabric, prepared.sw
+    shape = Shape(fabric, prepared.flows.src, prepared.flows.dst, 0, 0)
+    registers = {}
+    for tier in tiers:
+        count = prepared.scenario.balancer.switch_registers(shape, tier)
+        for node in range(fabric.node_base[tier], fabric.node_base[tier + 1]):
+            registers[node] = sw.reg[sw.first[node] : sw.first[node] + count].tolist()
+    return registers
+
+
+def port_orders(prepared: Prepared) -> dict[str, dict[int, list[int]]]:
+    fabric, orders = prepared.fabric, prepared.sw.orders
+    return {
+        "edge": {i: orders[i, : fabric.A].tolist() for i in range(N_ORDERS)},
+        "agg": {i: orders[i, : fabric.C].tolist() for i in range(N_ORDERS, 2 * N_ORDERS)},
+    }
+
+
+# --- failures
+
+
+def cuts(scenario) -> list[tuple[int, int]]:
+    """When the failure strikes (1), when its neighbours know (2), when all know (3)."""
+    keys = scenario.failures
+    at = round(keys.at_ns * 1000)
+    out = [(at, 1)]
+    if keys.detection_ns < keys.convergence_ns:
+        out.append((at + round(keys.detection_ns * 1000), 2))
+    if not math.isinf(keys.convergence_ns):
+        out.append((at + round(keys.convergence_ns * 1000), 3))
+    return out
+
+
+def changes(scenario, fabric, broken: dict[int, float]) -> dict[int, LinkSpec]:
+    at = round(scenario.failures.at_ns * 1000)
+    out = {}
+    for cable, share in broken.items():
+        for link in fabric.cable_links(cable):
+            out[int(link)] = link_spec(scenario, share) if share > 0 else link_spec(scenario, 1.0, died_at=at)
+    return out
+
+
+def known_weights(fabric, broken: dict[int, float]) -> dict[tuple[int, int, int], dict[int, int] | None]:
+    """Weights of the uplinks by (epoch, switch, destination group).
+
+    A weight is the summed capacity of the shortest paths through that uplink, each as wide as its narrowest cable. In epoch 2 a switch knows its own cables only, in epoch 3 all. Without an entry all uplinks are alike.
+    """
+    units = {fabric.cable_name(cable): max(1, round(share * WHOLE)) if share > 0 else 0 for cable, share in broken.items()}
+    _, first_edge, first_agg, _, _ = fabric.node_base
+    out = {}
+
+    def capacity(cable, whose):
+        return units.get(cable, WHOLE) if whose is None or whose in cable.split("-") else WHOLE
+
+    for epoch in (2, 3):
+        for p in range(fabric.P):
+            for e in range(fabric.E):
+                me = f"edge:{p}:{e}"
+                whose = me if epoch == 2 else None
+                for q in range(fabric.P):
+                    for g in range(fabric.E):
+                        if (q, g) == (p, e):
+                            continue
+                        weights = {}
+                        for j in range(fabric.A):
+                            ends = [f"{me}-agg:{p}:{j}", f"edge:{q}:{g}-agg:{q}:{j}"]
+                            middles = [[]]
+                            if p != q:
+                                middles = [[f"agg:{p}:{j}-core:{j}:{i}", f"agg:{q}:{j}-core:{j}:{i}"] for i in range(fabric.C)]
+                            weights[j] = sum(min(capacity(cable, whose) for cable in [*ends, *middle]) for middle in middles)
+                        out[epoch, first_edge + p * fabric.E + e, q * fabric.E + g] = reduced(weights)
+            for j in range(fabric.A if fabric.C else 0):
+                me = f"agg:{p}:{j}"
+                whose = me if epoch == 2 else None
+                for q in range(fabric.P):
+                    if q != p:
+                        names = [(f"{me}-core:{j}:{i}", f"agg:{q}:{j}-core:{j}:{i}") for i in range(fabric.C)]
+                        weights = {i: min(capacity(up, whose), capacity(down, whose)) for i, (up, down) in enumerate(names)}
+                        out[epoch, first_agg + p * fabric.A + j, q] = reduced(weights)
+    return out
+
+
+def reduced(weights: dict[int, int]) -> dict[int, int] | None:
+    """Weights divided by their gcd; None if all are alike and positive."""
+    values = set(weights.values())
+    if len(values) == 1 and 0 not in values:
+        return None
+    divisor = reduce(math.gcd, values) or 1
+    return {port: weight // divisor for port, weight in weights.items()}

@@ -1,0 +1,60 @@
+"""The engine and the slow twin end alike: links, flows, counts, balancers' registers and random states.
+
+Registers and random states change with every decision, so equal ones at the end mean equal decisions all the way.
+"""
+
+import pytest
+from hypothesis import assume, given, note
+from reference.twins import differences
+
+from ofancore import BALANCERS, WORKLOADS, Scenario, ScenarioError
+from scenarios import examples, scenarios
+
+
+def check(keys, threads=1):
+    note(f"scenario: {keys}, threads: {threads}")
+    scenario = Scenario.from_dict(keys)
+    try:
+        found = differences(scenario, threads)
+    except ScenarioError as refusal:
+        assert refusal.key == "failures"
+        assume(False)
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("kind", sorted(BALANCERS))
+def test_every_balancer(kind):
+    """Without failures."""
+
+    @examples(12)
+    @given(scenarios(broken=False, kinds=(kind,)))
+    def run(keys):
+        check(keys)
+
+    run()
+
+
+@pytest.mark.parametrize("kind", sorted(BALANCERS))
+def test_every_balancer_with_failures(kind):
+    @examples(15)
+    @given(scenarios(broken=True, kinds=(kind,)))
+    def run(keys):
+        check(keys)
+
+    run()
+
+
+@pytest.mark.parametrize("kind", sorted(WORKLOADS))
+def test_every_workload_with_and_without_failures(kind):
+    @examples(12)
+    @given(scenarios(workload_kinds=(kind,)))
+    def run(keys):
+        check(keys)
+
+    run()
+
+
+@examples(30)
+@given(scenarios())
+def test_two_threads(keys):
+    check(keys, threads=2)

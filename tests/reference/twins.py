@@ -1,0 +1,89 @@
+"""Run a scenario in the engine and in the slow twin, and say where their ends differ."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ofancore.engine import layout as c
+from ofancore.engine.loop import run_parallel, run_serial
+from ofancore.engine.world import build_world, grow_arena, grow_notes
+from ofancore.reference import inputs_of, run_reference
+from ofancore.simulate import prepare
+
+UNSET = -1
+
+
+def run_engine(prepared, threads=1):
+    """(final world, status) of the engine."""
+    i = prepared
+    w = build_world(
+        i.fabric, i.conf, i.link, i.flows, i.start, i.cuts, i.change, i.sched_of, i.sched_first, i.pace, i.sw, i.hx, i.route, threads
+    )
+    while True:
+        status = (run_serial if threads == 1 else run_parallel)(w)
+        if status == c.NEEDS_ARENA:
+            w = grow_arena(w)
+        elif status == c.NEEDS_NOTES:
+            w = grow_notes(w)
+        else:
+            return w, status
+
+
+def engine_state(w) -> dict[str, list]:
+    """Everything that a run decides, by name."""
+    stats = w.stats.sum(axis=0)
+    link = {"free": c.FREE, "queue_max": c.QUEUE_MAX, "drops": c.DROPS, "ecn_marks": c.ECN_MARKS}
+    state = {f"link.{name}": w.link[:, column] for name, column in link.items()}
+    for kind, name in enumerate(("data", "acks")):
+        state[f"link.{name}"] = w.link[:, c.COUNT + kind]
+        state[f"link.queue_sum.{name}"] = w.link[:, c.QUEUE_SUM + kind]
+        state[f"sent.{name}"] = stats[c.SENT_DATA + kind]
+        state[f"delivered.{name}"] = stats[c.DELIVERED_DATA + kind]
+        state[f"dropped.buffer.{name}"] = stats[c.DROPPED_FULL + kind]
+        state[f"dropped.dead_link.{name}"] = stats[c.DROPPED_DEAD + kind]
+        state[f"dropped.no_route.{name}"] = stats[c.DROPPED_NO_ROUTE + kind]
+    tx = {"to_send": c.TO_SEND, "sent": c.SEQ, "acked": c.ACKED, "waits": c.WAITS, "done": c.DONE, "started": c.STARTED}
+    rx = {"got": c.GOT, "highest": c.SEQ_MAX, "late": c.LATE, "late_max": c.LATE_MAX, "complete": c.COMPLETE}
+    state |= {f"flow.{name}": w.tx[:, column] for name, column in tx.items()}
+    state |= {f"flow.{name}": w.rx[:, column] for name, column in rx.items()}
+    state |= {"hops": stats[c.HOPS], "replaced": stats[c.REPLACED]}
+    state |= {"random": w.sw.rng, "switch registers": w.sw.reg, "host registers": w.hx.reg}
+    return {name: np.atleast_1d(values).tolist() for name, values in state.items()}
+
+
+def twin_state(run, prepared) -> dict[str, list]:
+    """The same of the slow twin."""
+    links, flows = run.links, run.flows
+    state = {f"link.{name}": [getattr(link, name) for link in links] for name in ("free", "queue_max", "drops", "ecn_marks")}
+    for kind, name in enumerate(("data", "acks")):
+        state[f"link.{name}"] = [link.count[kind] for link in links]
+        state[f"link.queue_sum.{name}"] = [link.queue_sum[kind] for link in links]
+        state[f"sent.{name}"] = [run.sent[kind]]
+        state[f"delivered.{name}"] = [run.delivered[kind]]
+        for reason, counts in run.dropped.items():
+            state[f"dropped.{reason}.{name}"] = [counts[kind]]
+    for name in ("to_send", "sent", "acked", "waits", "done", "started", "got", "highest", "late", "late_max", "complete"):
+        values = [getattr(flow, name) for flow in flows]
+        state[f"flow.{name}"] = [UNSET if value is None else value for value in values]
+    state |= {"hops": [run.hops], "replaced": [run.replaced]}
+    state["random"] = [node.rng.state for node in run.nodes]
+    state["host registers"] = run.sender.registers()
+    state["switch registers"] = run.switch_registers(prepared.sw.reg.tolist(), prepared.sw.first.tolist())
+    return state
+
+
+def differences(scenario, threads=1) -> list[str]:
+    """What differs at the end; empty if the twins agree step for step, since registers and random states agree too."""
+    w, status = run_engine(prepare(scenario), threads)
+    assert status in (c.FINISHED_ALL, c.TIME_LIMIT), f"status {status}, faults {w.stats[:, c.FAULT]}"
+    prepared = prepare(scenario)
+    until = None if status == c.FINISHED_ALL else int(w.clock[c.NOW])
+    run = run_reference(inputs_of(prepared, until))
+    fast, slow = engine_state(w), twin_state(run, prepared)
+    assert fast.keys() == slow.keys()
+    found = [] if run.finished == (status == c.FINISHED_ALL) else [f"finished: {run.finished}, engine status {status}"]
+    for name in fast:
+        if fast[name] != slow[name]:
+            wrong = [i for i, (a, b) in enumerate(zip(fast[name], slow[name])) if a != b]
+            found.append(f"{name}{wrong[:6]}: engine {[fast[name][i] for i in wrong[:6]]}, twin {[slow[name][i] for i in wrong[:6]]}")
+    return found

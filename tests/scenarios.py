@@ -1,0 +1,135 @@
+"""Hypothesis strategies for scenarios on fabrics small enough for the slow twin.
+
+The number of examples is the test's own, times the environment variable OFAN_EXAMPLES (default 1): `OFAN_EXAMPLES=20 make test`
+looks twenty times harder.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
+from ofancore import BALANCERS, WORKLOADS
+from ofancore.fabric import Fabric
+
+EFFORT = float(os.environ.get("OFAN_EXAMPLES", "1"))
+
+
+def examples(count: int):
+    """Settings of a property test: `count` examples at the default effort, the same ones in every run of the default effort."""
+    return settings(
+        max_examples=max(1, round(count * EFFORT)),
+        deadline=None,
+        derandomize=EFFORT == 1,
+        database=None,
+        print_blob=False,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
+    )
+
+
+def fabrics(unlimited=None):
+    """Fabric keys: every shape of radix 4 and 6, buffers from one packet to more than a run can fill."""
+
+    @st.composite
+    def keys(draw):
+        radix = draw(st.sampled_from([4, 4, 6]))
+        low = draw(st.sampled_from([None, 0.0, 0.05, 0.5, 1.0]))
+        return {
+            "radix": radix,
+            "tiers": draw(st.sampled_from([3, 3, 2])),
+            "oversubscription": draw(st.sampled_from([1, 1, radix // 2])),
+            "link_gbps": draw(st.sampled_from([800.0, 100.0, 333.3])),
+            "link_delay_ns": draw(st.sampled_from([500.0, 0.0, 1.0, 40.0])),
+            "buffer_bytes": draw(st.sampled_from([800_000, 50_000, 13_000, 4_300])),
+            "unlimited_buffer": draw(st.booleans()) if unlimited is None else unlimited,
+            "ecn": {"min_fraction": low, "max_fraction": draw(st.sampled_from([None, 0.8, 1.0]) if (low or 0) <= 0.8 else st.none())},
+        }
+
+    return keys()
+
+
+def shape_of(keys) -> Fabric:
+    return Fabric.build(keys["radix"], keys["tiers"], keys["oversubscription"])
+
+
+packets = st.fixed_dictionaries(
+    {
+        "payload_bytes": st.sampled_from([4096, 1000, 64]),
+        "gap_bytes": st.sampled_from([20, 0]),
+        "ack_bytes": st.sampled_from([64, 1]),
+        "ack_label": st.sampled_from(["echo", "fresh"]),
+    }
+)
+
+
+@st.composite
+def workloads(draw, n_hosts, kinds=tuple(WORKLOADS)):
+    """Workload keys of at most a thousand data packets or so."""
+    kind = draw(st.sampled_from(kinds))
+    hosts = st.lists(st.integers(0, n_hosts - 1), min_size=2, max_size=min(6, n_hosts), unique=True)
+    if kind == "permutation":
+        return {"kind": kind, "message_packets": draw(st.integers(1, 24)), "hosts": draw(st.none() | hosts)}
+    if kind == "all_to_all":
+        opened = draw(st.none() | st.integers(1, 3))
+        return {"kind": kind, "message_packets": draw(st.integers(1, 6)), "open_flows": opened, "hosts": draw(hosts)}
+    if kind == "ring_all_gather":
+        placement = draw(st.sampled_from(["random", "contiguous", "striped"]))
+        return {"kind": kind, "message_packets": draw(st.integers(1, 8)), "placement": placement, "hosts": draw(hosts)}
+    pair = st.lists(st.integers(0, n_hosts - 1), min_size=2, max_size=2, unique=True)
+    return {"kind": kind, "message_packets": draw(st.integers(1, 40)), "pairs": draw(st.lists(pair, min_size=1, max_size=6))}
+
+
+@st.composite
+def balancers(draw, kinds=tuple(BALANCERS)):
+    """Balancer keys, with parameters at which something happens within a small run."""
+    kind = draw(st.sampled_from(sorted(kinds)))
+    own = {
+        "subflow": {"subflows": st.integers(1, 5)},
+        "plb": {"change_threshold": st.sampled_from([0.4, 0.05, 1.0])},
+        "reps": {
+            "freeze_on_loss": st.booleans(),
+            "freeze_ns": st.sampled_from([100_000.0, 2_000.0, 0.0]),
+            "explore": st.integers(0, 5),
+        },
+        "switch_rr": {"reshuffle_wraps": st.integers(0, 3)},
+        "spectrum_ar": {"bins": st.sampled_from([[0.05, 0.1, 0.2], [0.01], [0.001, 0.5, 0.9, 1.0]])},
+        "host_dr": {"digit_reversed": st.booleans()},
+        "pofan": {"pipes": st.sampled_from([1, 2, 3, 4])},
+    }
+    return {"kind": kind, **{key: draw(values) for key, values in own.get(kind, {}).items()}}
+
+
+@st.composite
+def failures(draw, fabric: Fabric):
+    """Failure keys: some cables dead or slow, from the start or from a moment within the run, known at once, later or never."""
+    names = [fabric.cable_name(cable) for cable in range(fabric.n_cables)]
+    share = st.sampled_from([0.0, 0.5, 0.25, 0.01])
+    named = draw(st.lists(st.sampled_from(names), min_size=0, max_size=3, unique=True))
+    times = st.sampled_from([0.0, 300.0, 2_000.0, 3_141.592])
+    return {
+        "link_failure_rate": draw(st.sampled_from([0.0, 0.1, 0.3])),
+        "cables": [{"cable": name, "capacity": draw(share)} for name in named],
+        "capacity": draw(share),
+        "at_ns": draw(times),
+        "detection_ns": draw(times),
+        "convergence_ns": draw(times | st.sampled_from(["inf", 20_000.0])),
+    }
+
+
+@st.composite
+def scenarios(draw, broken=None, kinds=tuple(BALANCERS), unlimited=None, workload_kinds=tuple(WORKLOADS)):
+    """Scenarios as dicts. `broken`: with failures (None: perhaps)."""
+    fabric = draw(fabrics(unlimited))
+    shape = shape_of(fabric)
+    return {
+        "fabric": fabric,
+        "packet": draw(packets),
+        "workload": draw(workloads(shape.n_hosts, workload_kinds)),
+        "balancer": draw(balancers(kinds)),
+        "failures": draw(failures(shape)) if broken or (broken is None and draw(st.booleans())) else {},
+        "start_jitter_ns": draw(st.sampled_from([None, 0.0, 700.0])),
+        "time_limit_ns": 150_000.0,
+        "seed": draw(st.integers(0, 2**31)),
+    }
