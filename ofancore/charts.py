@@ -1,78 +1,25 @@
-"""How figures look: one theme, one palette, a few chart forms, and saving.
+"""How figures look: one theme, a few chart forms, and saving; the palette is in `palette.py`.
 
-Hue says the family (grey: flow granularity, blue: host spraying, orange: switch spraying, green: destination rotation),
-lightness, dash and marker tell its members apart, and a scheme looks the same everywhere. Lines are labelled at their
-ends. Every form takes a tidy table with `label` and the columns of `metrics.summarise`, and every mark has a tooltip; in
-the HTML version a click isolates a scheme and a double click brings all back.
+Lines are labelled at their ends. Every form takes a tidy table with `label` and the columns of `metrics.summarise`, and
+every mark has a tooltip; in the HTML version a click isolates a scheme and a double click brings all back.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import altair as alt
 import pandas as pd
 
+from ofancore.palette import name_of, order, style
 from ofancore.plan import write_file
 
 FONT = "Liberation Sans"
 INK, FAINT, GRID = "#222222", "#767676", "#e6e6e6"
 WIDTH, HEIGHT = 300, 250
-
-
-@dataclass(frozen=True)
-class Style:
-    name: str
-    family: str
-    colour: str
-    dash: tuple[int, ...]
-    marker: str
-
-
-SOLID, DASHED, DOTTED, MIXED = (1, 0), (6, 3), (2, 2), (8, 3, 2, 3)
-# Okabe-Ito: blue #0072B2, sky #56B4E9, vermilion #D55E00, orange #E69F00, bluish green #009E73; the rest are their tints and shades.
-STYLES = {
-    "ecmp": Style("ECMP", "flow", "#4d4d4d", SOLID, "circle"),
-    "subflow": Style("Subflow", "flow", "#7a7a7a", DASHED, "square"),
-    "plb": Style("PLB (flowlet)", "flow", "#a3a3a3", DOTTED, "triangle-up"),
-    "ops": Style("OPS (host random)", "host", "#0072B2", SOLID, "circle"),
-    "reps": Style("REPS", "host", "#56B4E9", DASHED, "square"),
-    "rsq": Style("RSQ (switch random)", "switch", "#F3C04B", DOTTED, "triangle-up"),
-    "simple_rr": Style("Simple RR", "switch", "#8F3B00", MIXED, "diamond"),
-    "switch_rr": Style("RR, reshuffled", "switch", "#D55E00", SOLID, "circle"),
-    "jsq": Style("JSQ", "switch", "#B97A00", DASHED, "square"),
-    "spectrum_ar": Style("Spectrum-X AR", "switch", "#E69F00", SOLID, "triangle-down"),
-    "host_dr": Style("Host DR", "rotation", "#66C2A5", DASHED, "square"),
-    "switch_dr": Style("Switch DR", "rotation", "#2FA37C", DOTTED, "triangle-up"),
-    "ofan": Style("Ofan", "rotation", "#00664B", SOLID, "circle"),
-    "pofan": Style("pOfan", "rotation", "#5E8C31", MIXED, "diamond"),
-    "pofan1": Style("pOfan, 1 pipe", "rotation", "#3F6B1A", DASHED, "diamond"),
-    "pofan2": Style("pOfan, 2 pipes", "rotation", "#5E8C31", DOTTED, "diamond"),
-    "pofan4": Style("pOfan, 4 pipes", "rotation", "#7FB04E", MIXED, "diamond"),
-    "pofan8": Style("pOfan, 8 pipes", "rotation", "#A5CF7C", DASHED, "triangle-down"),
-}
-OTHER = ("#CC79A7", "#9C5C86", "#7B5EA7", "#B8A1CF")  # purples: schemes that a user added
-FAMILIES = {"flow": "flow granularity", "host": "host spraying", "switch": "switch spraying", "rotation": "destination rotation", "other": "other"}
-
-
-def style(label: str) -> Style:
-    if label in STYLES:
-        return STYLES[label]
-    colour = OTHER[sum(label.encode()) % len(OTHER)]
-    return Style(label, "other", colour, DASHED, "cross")
-
-
-def name_of(label: str) -> str:
-    return style(label).name
-
-
-def order(labels) -> list[str]:
-    """Labels in the palette's order, unknown ones last by name."""
-    rank = {label: i for i, label in enumerate(STYLES)}
-    return sorted(set(labels), key=lambda label: (rank.get(label, len(rank)), label))
 
 
 @alt.theme.register("ofan", enable=True)
@@ -161,6 +108,7 @@ class Axis:
     limits: tuple[float, float] | None = None
     ticks: tuple | None = None
     format: str = ",.6~g"
+    names: tuple[tuple[float, str], ...] = ()  # ticks with a text of their own; they replace all others unless `ticks` lists more
 
     def over(self, values) -> Axis:
         """With limits that hold the values (and zero, on a linear axis)."""
@@ -178,7 +126,7 @@ class Axis:
         return self._with((low if low == 0 else low - 0.04 * (high - low), high + 0.04 * (high - low)))
 
     def _with(self, limits):
-        return Axis(self.title, self.log, limits, self.ticks, self.format)
+        return replace(self, limits=limits)
 
     def _place(self, value: float) -> float:
         low, high = (math.log(v) if self.log else v for v in self.limits)
@@ -195,10 +143,15 @@ class Axis:
     def encode(self, channel, field: str):
         scale = alt.Scale(type="log" if self.log else "linear", domain=list(self.limits), nice=False)
         ticks = decades(*self.limits) if self.ticks is None and self.log else self.ticks
+        if self.names and self.ticks is None:
+            ticks = [value for value, _ in self.names]
+        text = "datum.label"
+        for value, name in self.names:
+            text = f"datum.value == {value} ? '{name}' : {text}"
         if ticks is None:
             axis = alt.Axis(format=self.format, tickCount=5)
         else:
-            axis = alt.Axis(format=self.format, values=[t for t in ticks if self.limits[0] <= t <= self.limits[1]])
+            axis = alt.Axis(format=self.format, values=[t for t in ticks if self.limits[0] <= t <= self.limits[1]], labelExpr=text)
         return channel(f"{field}:Q", title=self.title, scale=scale, axis=axis)
 
 
@@ -215,12 +168,28 @@ def decades(low: float, high: float) -> list[float]:
 
 def _tooltips(x: str, x_axis: Axis, y_axis: Axis, extra: dict) -> list:
     tips = [alt.Tooltip("scheme:N", title="scheme"), alt.Tooltip(f"{x}:Q", title=x_axis.title, format=",.6~g")]
-    tips += [alt.Tooltip(f"{c}:Q", title=f"{y_axis.title}: {t}", format=",.4~g") for c, t in (("mean", "mean"), ("low", "95% from"), ("high", "95% to"))]
+    tips += [
+        alt.Tooltip(f"{c}:Q", title=f"{y_axis.title}: {t}", format=",.4~g")
+        for c, t in (("mean", "mean"), ("low", "95% from"), ("high", "95% to"))
+    ]
     return tips + [alt.Tooltip(f"{c}:Q", title=t) for c, t in extra.items()]
 
 
-def lines(table: pd.DataFrame, x: str, x_axis: Axis, y_axis: Axis, laws: pd.DataFrame | None = None, panel: str = "",
-          width: int = WIDTH, height: int = HEIGHT, room: int = 118, ends: bool = True) -> alt.LayerChart:
+def _panel(text: str, offset: int = 8) -> alt.TitleParams:
+    return alt.TitleParams(text, fontSize=12, anchor="start", frame="group", offset=offset)
+
+
+def lines(
+    table: pd.DataFrame,
+    x: str,
+    x_axis: Axis,
+    y_axis: Axis,
+    laws: pd.DataFrame | None = None,
+    panel: str = "",
+    width: int = WIDTH,
+    height: int = HEIGHT,
+    ends: bool = True,
+) -> alt.LayerChart:
     """Mean against `x`, one line per scheme with its 95% band, labelled at its right end.
 
     `laws` (columns: law, `x`, y) are drawn thin and named where they end. Points without a finite mean are left out, and
@@ -249,7 +218,9 @@ def lines(table: pd.DataFrame, x: str, x_axis: Axis, y_axis: Axis, laws: pd.Data
     ]  # fmt: skip
     hollow = data[data["unfinished"] > 0]
     if len(hollow):
-        layers.append(alt.Chart(hollow).mark_point(size=90, filled=False, strokeWidth=1.4).encode(xe, ye, sc["color"], tooltip=tips, opacity=_faded))
+        layers.append(
+            alt.Chart(hollow).mark_point(size=90, filled=False, strokeWidth=1.4).encode(xe, ye, sc["color"], tooltip=tips, opacity=_faded)
+        )
     ending = [] if not ends else [(name_of(k), k, g.sort_values("x").iloc[-1]) for k, g in data.groupby("label")]
     texts = [(n, style(k).colour, r["mean"], n) for n, k, r in ending]
     if laws is not None:
@@ -263,11 +234,17 @@ def lines(table: pd.DataFrame, x: str, x_axis: Axis, y_axis: Axis, laws: pd.Data
         rows = [{"scheme": n, "colour": c, "y": y_axis.value_at(p, height)} for (n, c, _, _), p in zip(texts, places, strict=True)]
         # Colours as values, not by the scale: the laws are no schemes.
         text = alt.Chart(pd.DataFrame(rows)).mark_text(align="left", dx=7, fontSize=10.5, clip=False)
-        layers.append(text.encode(x=alt.value(width), y=y_axis.encode(alt.Y, "y"), text="scheme:N", color=alt.Color("colour:N", scale=None), opacity=_faded))
-    return alt.layer(*layers).properties(width=width, height=height, title=alt.TitleParams(panel, fontSize=12, anchor="start", frame="group", offset=8))
+        layers.append(
+            text.encode(
+                x=alt.value(width), y=y_axis.encode(alt.Y, "y"), text="scheme:N", color=alt.Color("colour:N", scale=None), opacity=_faded
+            )
+        )
+    return alt.layer(*layers).properties(width=width, height=height, title=_panel(panel))
 
 
-def dots(table: pd.DataFrame, y_axis: Axis, panel: str = "", width: int = WIDTH, row: int = 22, paper: float | None = None, names: bool = True) -> alt.LayerChart:
+def dots(
+    table: pd.DataFrame, y_axis: Axis, panel: str = "", width: int = WIDTH, row: int = 22, paper: float | None = None, names: bool = True
+) -> alt.LayerChart:
     """One row per scheme: mean as a dot, 95% interval as a bar, the value written beside it. For comparisons at one point."""
     data = table.copy()
     data["scheme"] = data["label"].map(name_of)
@@ -279,14 +256,23 @@ def dots(table: pd.DataFrame, y_axis: Axis, panel: str = "", width: int = WIDTH,
     shown[["low", "high"]] = shown[["low", "high"]].clip(*y_axis.limits)
     labels = order(table["label"])
     sc = scales(labels)
-    rows = alt.Y("scheme:N", sort=[name_of(x) for x in labels], title=None, axis=alt.Axis(grid=True, ticks=False, domain=False, labels=names, labelPadding=8, labelLimit=220))
+    rows = alt.Y(
+        "scheme:N",
+        sort=[name_of(x) for x in labels],
+        title=None,
+        axis=alt.Axis(grid=True, ticks=False, domain=False, labels=names, labelPadding=8, labelLimit=220),
+    )
     xe = y_axis.encode(alt.X, "mean")
     tips = _tooltips("mean", y_axis, y_axis, {"seeds": "seeds", "unfinished": "runs not finished"})
     del tips[1]
     base = alt.Chart(shown)
     layers = [
-        base.mark_rule(strokeWidth=2.4).encode(y=rows, x=alt.X("low:Q", scale=xe["scale"], title=y_axis.title), x2="high:Q", color=sc["color"], opacity=_faded),
-        base.mark_point(size=70, filled=True, opacity=1).encode(xe, rows, sc["color"], sc["shape"], tooltip=tips, opacity=_faded).add_params(pick),
+        base.mark_rule(strokeWidth=2.4).encode(
+            y=rows, x=alt.X("low:Q", scale=xe["scale"], title=y_axis.title), x2="high:Q", color=sc["color"], opacity=_faded
+        ),
+        base.mark_point(size=70, filled=True, opacity=1)
+        .encode(xe, rows, sc["color"], sc["shape"], tooltip=tips, opacity=_faded)
+        .add_params(pick),
     ]
     lost = data[data["unfinished"] > 0].copy()
     if len(lost):
@@ -297,8 +283,71 @@ def dots(table: pd.DataFrame, y_axis: Axis, panel: str = "", width: int = WIDTH,
     if paper is not None:
         mark = alt.Chart(pd.DataFrame({"at": [paper], "what": ["paper"]}))
         layers.insert(0, mark.mark_rule(color=INK, strokeDash=[3, 3], strokeWidth=1).encode(x=alt.X("at:Q", scale=xe["scale"])))
-        layers.append(mark.mark_text(color=INK, dy=-6, baseline="bottom", fontSize=10.5).encode(x=alt.X("at:Q", scale=xe["scale"]), y=alt.value(0), text="what:N"))
-    return alt.layer(*layers).properties(width=width, height=row * len(labels), title=alt.TitleParams(panel, fontSize=12, anchor="start", frame="group", offset=16 if paper else 8))
+        layers.append(
+            mark.mark_text(color=INK, dy=-6, baseline="bottom", fontSize=10.5).encode(
+                x=alt.X("at:Q", scale=xe["scale"]), y=alt.value(0), text="what:N"
+            )
+        )
+    return alt.layer(*layers).properties(width=width, height=row * len(labels), title=_panel(panel, 16 if paper else 8))
+
+
+def rows(table: pd.DataFrame, row: str, x_axis: Axis, panel: str = "", width: int = WIDTH, step: int = 26) -> alt.LayerChart:
+    """One row per value of `row` (in the table's order), one mark per scheme, and a legend: what a choice moves."""
+    data = table[table["mean"].notna()].copy()
+    data["scheme"], data["row"] = data["label"].map(name_of), data[row]
+    if x_axis.log:
+        data = data[data["mean"] > 0]
+        data["low"] = data["low"].clip(lower=data["mean"].min() / 2)
+    x_axis = x_axis.over([*data["low"], *data["high"]])
+    labels = order(table["label"])
+    names = [name_of(x) for x in labels]
+    legend = alt.Legend(title=None, orient="bottom", columns=3)
+    sc = scales(labels)
+    color = alt.Color("scheme:N", scale=alt.Scale(domain=names, range=[style(x).colour for x in labels]), legend=legend)
+    shape = alt.Shape("scheme:N", scale=alt.Scale(domain=names, range=[style(x).marker for x in labels]), legend=legend)
+    y = alt.Y(
+        "row:N",
+        sort=list(dict.fromkeys(table[row])),
+        title=None,
+        axis=alt.Axis(ticks=False, domain=False, grid=True, labelLimit=300, labelPadding=8),
+    )
+    xe = x_axis.encode(alt.X, "mean")
+    tips = [alt.Tooltip("row:N", title="choice"), *_tooltips("mean", x_axis, x_axis, {"seeds": "seeds", "unfinished": "runs not finished"})]
+    del tips[2]
+    base = alt.Chart(data)
+    bars = base.mark_rule(strokeWidth=2).encode(
+        y=y, x=alt.X("low:Q", scale=xe["scale"], title=x_axis.title), x2="high:Q", color=sc["color"], opacity=_faded
+    )
+    marks = base.mark_point(size=60, filled=True).encode(xe, y, color, shape, tooltip=tips, opacity=_faded).add_params(pick)
+    size = step * data["row"].nunique()
+    return alt.layer(bars, marks).resolve_scale(color="independent").properties(width=width, height=size, title=_panel(panel))
+
+
+def vertical(x_axis: Axis, at: float, text: str, height: int = HEIGHT) -> alt.LayerChart:
+    """A named vertical rule, to lay over a `lines` panel whose x axis has limits."""
+    mark = alt.Chart(pd.DataFrame({"x": [at], "text": [text]}))
+    x = x_axis.encode(alt.X, "x")
+    line = mark.mark_rule(color=FAINT, strokeDash=[3, 3], strokeWidth=1).encode(x=x)
+    return line + mark.mark_text(align="left", dx=4, dy=8, color=FAINT, fontSize=10.5).encode(x=x, y=alt.value(0), text="text:N")
+
+
+def setup(runs: pd.DataFrame, *more: str) -> str:
+    """The set-up of a table of runs in a line: hosts, rate, workload, seeds."""
+
+    def several(values, text=str) -> str:
+        values = sorted(set(values))
+        return text(values[0]) if len(values) == 1 else f"{text(values[0])} to {text(values[-1])}"
+
+    # Three tiers, full bisection: the only fabrics that the figures use.
+    hosts = several(runs["fabric.radix"] ** 3 // 4, lambda n: f"{int(n):,}")
+    seeds = several(runs.groupby(["experiment", "label"])["seed"].nunique())
+    words = [
+        f"{hosts} hosts",
+        f"{several(runs['fabric.link_gbps'], lambda r: f'{r:g}')} Gb/s",
+        *more,
+        f"{seeds} seeds, mean and 95% interval",
+    ]
+    return ", ".join(words)
 
 
 def figure(panels: list, finding: str, setup: str | list[str], columns: int = 2) -> alt.ConcatChart:

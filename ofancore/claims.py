@@ -122,7 +122,8 @@ def markdown(table: list[dict]) -> str:
 
 PAGE = """<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>Claims</title><style>
 body {{ font: 14px/1.45 "Liberation Sans", Arial, sans-serif; color: #222; margin: 24px; max-width: 1100px }}
-table {{ border-collapse: collapse; margin: 8px 0 24px; width: 100% }} th, td {{ text-align: left; vertical-align: top; padding: 5px 10px; border-bottom: 1px solid #e6e6e6 }}
+table {{ border-collapse: collapse; margin: 8px 0 24px; width: 100% }}
+th, td {{ text-align: left; vertical-align: top; padding: 5px 10px; border-bottom: 1px solid #e6e6e6 }}
 th {{ color: #767676; font-weight: normal }} .v {{ white-space: nowrap; font-weight: bold }}
 .reproduced, .yes {{ color: #00664B }} .partly, .open {{ color: #B97A00 }} .not, .no {{ color: #D55E00 }} .unmeasured {{ color: #767676 }}
 </style><h1>Claims</h1><p>Measured: mean and 95% interval over seeds. Criteria were written in the config before the run.</p>
@@ -140,10 +141,13 @@ def web_page(table: list[dict]) -> str:
         rows.append(f"<tr><td><b>{c['id']}</b><td>{e(c['claim'])}<td>{e(c['paper'])}{mark}<td>{passed}<td>{e(c['figure'] or '')}</tr>")
         if c["checks"]:
             checks = "".join(
-                f'<tr><td>{e(k["says"])}<td>{e(k["scheme"])}<td>{e(_measured(k))}<td>{e(_band(k))}<td class="{k["passed"]}">{k["passed"]}</tr>' for k in c["checks"]
+                f"<tr><td>{e(k['says'])}<td>{e(k['scheme'])}<td>{e(_measured(k))}<td>{e(_band(k))}"
+                f'<td class="{k["passed"]}">{k["passed"]}</tr>'
+                for k in c["checks"]
             )
             details.append(
-                f'<h2>{c["id"]}: <span class="{_CLASS[c["verdict"]]}">{e(c["verdict"])}</span></h2><p>{e(c["claim"])}. Paper: {e(c["paper"])} ({e(c["source"])}).</p>'
+                f'<h2>{c["id"]}: <span class="{_CLASS[c["verdict"]]}">{e(c["verdict"])}</span></h2>'
+                f"<p>{e(c['claim'])}. Paper: {e(c['paper'])} ({e(c['source'])}).</p>"
                 f"<table><tr><th>criterion<th>scheme<th>measured<th>band<th>passed</tr>{checks}</table>"
             )
     return PAGE.format(rows="".join(rows), details="".join(details))

@@ -37,7 +37,9 @@ class Experiment(_Strict):
 
     about: str = Field(description="What is varied, and why.")
     scenario: ScenarioPart = Field({}, description="Scenario keys (nested) that differ from the paper's setup.")
-    sweep: dict[DottedKey, Annotated[list[Any], Field(min_length=1)]] = Field({}, description="Dotted scenario key -> values; several keys make their product.")
+    sweep: dict[DottedKey, Annotated[list[Any], Field(min_length=1)]] = Field(
+        {}, description="Dotted scenario key -> values; several keys make their product."
+    )
     points: list[dict[DottedKey, Any]] = Field([], description="Explicit points (dotted scenario keys), each crossed with the sweep.")
     schemes: Annotated[list[Name], Field(min_length=1)] = Field(description="Labels out of `schemes`; one run group each.")
     seeds: Annotated[int, Field(ge=1, le=1000)] | None = Field(None, description="Seeds a point, if other than the config's.")
@@ -93,7 +95,9 @@ class Claim(_Strict):
 class Config(_Strict):
     """A whole grid; `config/paper.yaml` is the default one."""
 
-    results: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_./-]*$")] = Field(description="The folder that everything is written to.")
+    results: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_./-]*$")] = Field(
+        description="The folder that everything is written to."
+    )
     seeds: Annotated[int, Field(ge=1, le=1000)] = Field(description="Seeds a point: 0, 1, ...")
     schemes: Annotated[dict[Name, ScenarioPart], Field(min_length=1)] = Field(description="Label -> the scenario's balancer.")
     experiments: Annotated[dict[Name, Experiment], Field(min_length=1)]

@@ -41,12 +41,13 @@ def read_group(group: Group, results: str | Path) -> pd.DataFrame:
     return runs
 
 
-def simulate_group(group: Group) -> pd.DataFrame:
-    """The same table, simulated here."""
-    from ofancore import Scenario, simulate
+def simulate_group(group: Group) -> list[dict]:
+    """The rows of the same table, simulated here."""
+    from ofancore.scenario import Scenario
+    from ofancore.simulate import simulate
 
-    rows = [simulate(Scenario.from_dict(s)).row() for s in expand(group)]
-    return pd.DataFrame(rows).assign(experiment=group.experiment, label=group.label)
+    names = {"experiment": group.experiment, "label": group.label}
+    return [{**names, **simulate(Scenario.from_dict(s)).row()} for s in expand(group)]
 
 
 @dataclass
@@ -95,7 +96,7 @@ class Source:
                 return runs
         except MissingRun:
             pass
-        return simulate_group(group)
+        return pd.DataFrame(simulate_group(group))
 
 
 @dataclass

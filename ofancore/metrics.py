@@ -36,15 +36,15 @@ def mean_interval(values) -> tuple[float, float, float]:
     return mean, mean - half, mean + half
 
 
-def summarise(runs: pd.DataFrame, by: list[str], metric: str) -> pd.DataFrame:
+def summarise(runs: pd.DataFrame, by: list[str], metric: str, scale: float = 1.0) -> pd.DataFrame:
     """One row per combination of `by`: mean, low, high, seeds (runs), unfinished (runs that hit their time limit).
 
-    The mean is over the finished runs; a figure must show `unfinished` where it is not 0.
+    The metric times `scale` (a unit); its mean is over the finished runs, so a figure must show `unfinished` where it is not 0.
     """
     rows = []
     for key, group in runs.groupby(by, sort=True, dropna=False, observed=True):
         done = group[group["finished"].astype(bool)] if "finished" in group else group
-        mean, low, high = mean_interval(done[metric])
+        mean, low, high = mean_interval(done[metric] * scale)
         rows.append([*(key if isinstance(key, tuple) else (key,)), mean, low, high, len(group), len(group) - len(done)])
     return pd.DataFrame(rows, columns=[*by, "mean", "low", "high", "seeds", "unfinished"])
 

@@ -1,4 +1,4 @@
-"""Executes a figure's notebook with papermill: `python -m ofancore.notebook NOTEBOOK --parameters FILE.yaml --out EXECUTED.ipynb`.
+"""Executes a notebook with papermill, strictly.
 
 papermill alone accepts misspelt parameters, lets kernels race for ports and keeps no notebook when asked to write through
 a pipe. Here unknown parameters are refused, a kernel talks through sockets of its own folder and gets one more try if it
@@ -7,13 +7,8 @@ does not come up, and the executed notebook is kept also when a cell fails, with
 
 from __future__ import annotations
 
-import argparse
-import sys
 import tempfile
-import warnings
 from pathlib import Path
-
-import yaml
 
 from ofancore.errors import OfanError
 
@@ -36,23 +31,25 @@ def check_parameters(notebook: str | Path, parameters: dict) -> None:
         raise NotebookError(f"{notebook}: not a notebook that papermill can read ({' '.join(str(error).split())})") from None
     unknown = sorted(set(parameters) - set(known))
     if unknown:
-        raise NotebookError(f"{notebook}: unknown parameters {', '.join(unknown)}; its parameters cell defines {', '.join(known) or 'none'}")
+        raise NotebookError(
+            f"{notebook}: unknown parameters {', '.join(unknown)}; its parameters cell defines {', '.join(known) or 'none'}"
+        )
 
 
 def execute(notebook: str | Path, parameters: dict, out: str | Path) -> None:
     """Run the notebook in the current folder. NotebookError with the cell's error if one fails."""
     import papermill
     from papermill.exceptions import PapermillExecutionError
+    from traitlets.config import Config
 
     check_parameters(notebook, parameters)
     Path(out).parent.mkdir(parents=True, exist_ok=True)
     for attempt in range(KERNEL_TRIES):
         with tempfile.TemporaryDirectory(prefix="ofan-kernel-") as sockets:
             try:
-                papermill.execute_notebook(
-                    str(notebook), str(out), parameters, progress_bar=False, log_output=False,
-                    kernel_manager_class="ofancore.notebook.PrivateKernelManager", connection_file=f"{sockets}/kernel.json",
-                )  # fmt: skip
+                # Sockets with a path of their own: kernels that start together race for TCP ports.
+                own = Config({"ConnectionFileMixin": {"transport": "ipc", "ip": f"{sockets}/kernel"}})
+                papermill.execute_notebook(str(notebook), str(out), parameters, progress_bar=False, log_output=False, config=own)
                 return
             except PapermillExecutionError as error:
                 raise NotebookError(f"{notebook}: {error.ename}: {error.evalue} (in full: {out})") from None
@@ -60,27 +57,3 @@ def execute(notebook: str | Path, parameters: dict, out: str | Path) -> None:
                 # nbclient: "Kernel died before replying to kernel_info"
                 if attempt + 1 == KERNEL_TRIES:
                     raise NotebookError(f"{notebook}: the kernel did not start ({error})") from None
-
-
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="ofancore.notebook", description=__doc__.split("\n")[0])
-    parser.add_argument("notebook")
-    parser.add_argument("--parameters", required=True, help="a YAML file")
-    parser.add_argument("--out", required=True, help="the executed notebook")
-    args = parser.parse_args(arguments)
-    try:
-        parameters = yaml.safe_load(Path(args.parameters).read_text()) or {}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            execute(args.notebook, parameters, args.out)
-    except OfanError as error:
-        print(error, file=sys.stderr)
-        return 1
-    except (OSError, yaml.YAMLError) as error:
-        print(f"{args.parameters}: {error}", file=sys.stderr)
-        return 2
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -21,6 +21,11 @@ def random_mean_queue(m, radix: int = 8):
     return math.sqrt(spray_variance(radix)) * np.sqrt(2 * np.asarray(m, dtype=float) / math.pi)
 
 
+def random_time_mean_queue(m, radix: int = 8):
+    """The mean of E[Q] over the message: two thirds of its end value, since E[Q] grows as the square root of time."""
+    return 2 / 3 * random_mean_queue(m, radix)
+
+
 def random_largest_queue(m, radix: int = 8):
     """E[largest queue of one link while m packets are sent]: sqrt(1 - 2/k) sqrt(pi m / 2)."""
     return math.sqrt(spray_variance(radix)) * np.sqrt(math.pi * np.asarray(m, dtype=float) / 2)
@@ -70,7 +75,7 @@ def ndd1_mean(sources: int, period: float | None = None) -> float:
     period = float(sources) if period is None else period
     # Midpoints stay clear of the jumps of the tail at whole numbers.
     top = min(float(sources), 1 + 6 * math.sqrt(sources))
-    cells = int(math.ceil(top)) * 8
+    cells = math.ceil(top) * 8
     return sum(ndd1_tail((i + 0.5) / 8, sources, period) for i in range(cells)) / 8
 
 
@@ -103,8 +108,12 @@ def streams(scheme: str, stage: str, radix: int) -> int:
 
 
 def rotation_queue(scheme: str, stage: str, radix: int) -> float:
-    """Mean queue of a link of the stage, in packets."""
-    return ndd1_mean(streams(scheme, stage, radix))
+    """Mean number of packets that wait at a link of the stage (the one in service not counted).
+
+    By Little's law at load 1 this is the mean wait, and an arriving packet finds the work of the other N - 1 streams.
+    """
+    n = streams(scheme, stage, radix)
+    return ndd1_mean(n - 1, n)
 
 
 def best_payload(message_bytes: float, overhead_bytes: float = 82, alpha: float = 10) -> float:

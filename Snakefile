@@ -1,0 +1,34 @@
+# From the config to the report: raw runs -> figure notebooks -> figures and numbers -> claims.
+#
+#   snakemake --cores 2                                        the paper's grid (config/paper.yaml)
+#   snakemake --cores 2 --configfile config/smoke.yaml         a grid of minutes
+#   snakemake --report results/report/report.html              everything in one page, afterwards
+
+from snakemake.utils import min_version
+
+min_version("9.20")
+
+# Not merged with another config file: a figure that config/smoke.yaml leaves out is not wanted.
+if "experiments" not in config:
+    configfile: "config/paper.yaml"
+
+
+report: "workflow/report/workflow.rst"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/runs.smk"
+include: "workflow/rules/figures.smk"
+include: "workflow/rules/claims.smk"
+
+
+onstart:
+    begin_progress()
+
+
+rule all:
+    default_target: True
+    input:
+        expand(f"{RESULTS}/figures/{{figure}}.{{form}}", figure=CONFIG.figures, form=["svg", "png", "html"]),
+        expand(f"{RESULTS}/numbers/{{figure}}.json", figure=CONFIG.figures),
+        expand(f"{RESULTS}/claims.{{form}}", form=["json", "md", "html"]),

@@ -1,0 +1,67 @@
+"""How a scheme looks, everywhere: hue says the family, lightness, dash and marker tell its members apart.
+
+Greys are flow granularity, blues host spraying, oranges switch spraying, greens destination rotation. Based on the
+colour-blind-safe palette of Okabe and Ito; no two schemes differ in colour alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Style:
+    name: str
+    family: str
+    colour: str
+    dash: tuple[int, ...]
+    marker: str
+
+
+SOLID, DASHED, DOTTED, MIXED = (1, 0), (6, 3), (2, 2), (8, 3, 2, 3)
+# Okabe-Ito: blue #0072B2, sky #56B4E9, vermilion #D55E00, orange #E69F00, bluish green #009E73; the rest are their tints and shades.
+STYLES = {
+    "ecmp": Style("ECMP", "flow", "#4d4d4d", SOLID, "circle"),
+    "subflow": Style("Subflow", "flow", "#7a7a7a", DASHED, "square"),
+    "plb": Style("PLB (flowlet)", "flow", "#a3a3a3", DOTTED, "triangle-up"),
+    "ops": Style("OPS (host random)", "host", "#0072B2", SOLID, "circle"),
+    "reps": Style("REPS", "host", "#56B4E9", DASHED, "square"),
+    "rsq": Style("RSQ (switch random)", "switch", "#F3C04B", DOTTED, "triangle-up"),
+    "simple_rr": Style("Simple RR", "switch", "#8F3B00", MIXED, "diamond"),
+    "switch_rr": Style("RR, reshuffled", "switch", "#D55E00", SOLID, "circle"),
+    "jsq": Style("JSQ", "switch", "#B97A00", DASHED, "square"),
+    "spectrum_ar": Style("Spectrum-X AR", "switch", "#E69F00", SOLID, "triangle-down"),
+    "host_dr": Style("Host DR", "rotation", "#66C2A5", DASHED, "square"),
+    "switch_dr": Style("Switch DR", "rotation", "#2FA37C", DOTTED, "triangle-up"),
+    "ofan": Style("Ofan", "rotation", "#00664B", SOLID, "circle"),
+    "pofan": Style("pOfan", "rotation", "#5E8C31", MIXED, "diamond"),
+    "pofan1": Style("pOfan, 1 pipe", "rotation", "#3F6B1A", DASHED, "diamond"),
+    "pofan2": Style("pOfan, 2 pipes", "rotation", "#5E8C31", DOTTED, "diamond"),
+    "pofan4": Style("pOfan, 4 pipes", "rotation", "#7FB04E", MIXED, "diamond"),
+    "pofan8": Style("pOfan, 8 pipes", "rotation", "#A5CF7C", DASHED, "triangle-down"),
+}
+OTHER = ("#CC79A7", "#9C5C86", "#7B5EA7", "#B8A1CF")  # purples: schemes that a user added
+FAMILIES = {
+    "flow": "flow granularity",
+    "host": "host spraying",
+    "switch": "switch spraying",
+    "rotation": "destination rotation",
+    "other": "other",
+}
+
+
+def style(label: str) -> Style:
+    if label in STYLES:
+        return STYLES[label]
+    colour = OTHER[sum(label.encode()) % len(OTHER)]
+    return Style(label, "other", colour, DASHED, "cross")
+
+
+def name_of(label: str) -> str:
+    return style(label).name
+
+
+def order(labels) -> list[str]:
+    """Labels in the palette's order, unknown ones last by name."""
+    rank = {label: i for i, label in enumerate(STYLES)}
+    return sorted(set(labels), key=lambda label: (rank.get(label, len(rank)), label))

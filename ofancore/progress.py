@@ -1,0 +1,61 @@
+"""Progress of the pipeline with an estimate of the time left: a line a finished job.
+
+At the start `begin` writes down what is still to do and what each job should take. A job that ends calls `done`, which
+leaves a small record and says how far things are: expected seconds still to do, times how long an expected second took so
+far. Records say nothing about results; losing them costs an estimate.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+from ofancore.plan import write_file
+
+
+def _folder(results: str | Path) -> Path:
+    return Path(results) / "raw" / ".progress"
+
+
+def _record(results: str | Path, job: str) -> Path:
+    return _folder(results) / (job.replace("/", "--") + ".json")
+
+
+def _read(path: Path):
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def begin(results: str | Path, jobs: dict[str, dict], now: float | None = None) -> list[str]:
+    """`jobs`: name -> {seconds: expected, key: what it depends on, output: a file}. Returns the names still to do."""
+    todo = {}
+    for name, job in jobs.items():
+        record = _read(_record(results, name))
+        if record is None or record.get("key") != job["key"] or not Path(job["output"]).exists():
+            todo[name] = job["seconds"]
+    write_file(_folder(results) / "plan.json", json.dumps({"start": time.time() if now is None else now, "todo": todo}))
+    return list(todo)
+
+
+def done(results: str | Path, job: str, key: str, seconds: float, now: float | None = None) -> str:
+    """Record that a job ended after `seconds` and return the line to print."""
+    now = time.time() if now is None else now
+    write_file(_record(results, job), json.dumps({"key": key, "seconds": round(seconds, 2), "ended": now}))
+    line = f"{job}: {seconds:.1f} s"
+    plan = _read(_folder(results) / "plan.json")
+    if not isinstance(plan, dict) or job not in plan.get("todo", {}):
+        return line
+    todo = plan["todo"]
+    ended = [name for name in todo if (r := _read(_record(results, name))) and r.get("ended", 0) >= plan["start"]]
+    line = f"[{len(ended)}/{len(todo)}] {line}"
+    left = sum(s for name, s in todo.items() if name not in ended)
+    if not left:
+        return line
+    return f"{line}, about {duration(left * (now - plan['start']) / max(1e-9, sum(todo[name] for name in ended)))} left"
+
+
+def duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

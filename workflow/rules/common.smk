@@ -1,0 +1,67 @@
+# The checked config and what the rules share. A config that is not valid stops here, before any job.
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+from ofancore import config as grid
+from ofancore.errors import OfanError
+from ofancore.plan import json_text, seconds
+from ofancore.result import source_digest
+
+try:
+    CONFIG = grid.load_config(config)
+except OfanError as refusal:
+    raise WorkflowError(str(refusal))
+
+RESULTS = CONFIG.results
+PYTHON = sys.executable
+SOURCE = source_digest()  # of all that a raw run depends on
+NOTEBOOK_SECONDS = 8.0
+
+
+def digest(*names):
+    """Digest of package files, for what depends on them but not on the simulator."""
+    h = hashlib.sha256()
+    for name in names:
+        h.update(Path("ofancore", name).read_bytes())
+    return h.hexdigest()[:16]
+
+
+DRAWING = digest("charts.py", "figures.py", "metrics.py", "notebook.py", "plan.py", "theory.py")
+JUDGING = digest("claims.py", "figures.py", "metrics.py", "plan.py")
+
+
+def raw_files(experiments):
+    return [str(group.raw_path(RESULTS)) for group in CONFIG.groups(experiments)]
+
+
+def source_of(experiments):
+    """What a notebook or the claims must find under `results`, as JSON (see ofancore.figures.Source)."""
+    return json_text({"results": RESULTS, "groups": [json.loads(g.to_json()) for g in CONFIG.groups(experiments)]})
+
+
+def run_key(group):
+    return hashlib.sha256(f"{group.to_json()} {SOURCE}".encode()).hexdigest()[:16]
+
+
+def begin_progress():
+    from ofancore.progress import begin
+
+    jobs = {
+        group.name: {"seconds": seconds(group), "key": run_key(group), "output": str(group.raw_path(RESULTS))}
+        for group in CONFIG.groups()
+    }
+    for figure in CONFIG.figures:
+        jobs[figure] = {"seconds": NOTEBOOK_SECONDS, "key": DRAWING + SOURCE, "output": f"{RESULTS}/figures/{figure}.svg"}
+    todo = begin(RESULTS, jobs)
+    expected = sum(jobs[name]["seconds"] for name in todo)
+    print(f"{len(todo)} of {len(jobs)} jobs to do, about {expected / 60:.0f} minutes of one core", file=sys.stderr, flush=True)
+
+
+wildcard_constraints:
+    experiment="[a-z][a-z0-9_]*",
+    label="[a-z][a-z0-9_]*",

@@ -1,0 +1,43 @@
+# Figures: papermill executes a notebook, which reads raw runs and writes the picture, its numbers and its table.
+# One rule per figure of the config, because a report caption may not have wildcards.
+
+for figure, block in CONFIG.figures.items():
+
+    rule:
+        name:
+            f"figure_{figure}"
+        input:
+            notebook=f"notebooks/figures/{block.notebook}.ipynb",
+            runs=raw_files(block.experiments),
+        output:
+            svg=report(
+                f"{RESULTS}/figures/{figure}.svg",
+                caption=f"../report/{figure}.rst",
+                category=block.category,
+                labels={"figure": figure, "form": "picture"},
+            ),
+            html=report(
+                f"{RESULTS}/figures/{figure}.html",
+                caption=f"../report/{figure}.rst",
+                category=block.category,
+                labels={"figure": figure, "form": "interactive"},
+            ),
+            png=f"{RESULTS}/figures/{figure}.png",
+            numbers=f"{RESULTS}/numbers/{figure}.json",
+            table=f"{RESULTS}/tables/{figure}.csv",
+        log:
+            # A log, not an output: an executed notebook is worth most when it failed.
+            notebook=f"{RESULTS}/notebooks/{figure}.ipynb",
+            text=f"{RESULTS}/notebooks/{figure}.log",
+        params:
+            figure=figure,
+            source=source_of(block.experiments),
+            parameters=json_text(block.parameters),
+            code=DRAWING,
+            key=DRAWING + SOURCE,
+        message:
+            f"Drawing {figure}"
+        shell:
+            "{PYTHON:q} workflow/scripts/draw_figure.py {input.notebook:q} --figure {params.figure}"
+            " --source {params.source:q} --parameters {params.parameters:q} --out {log.notebook:q}"
+            " --results {RESULTS:q} --key {params.key} 2> {log.text:q}"

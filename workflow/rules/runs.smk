@@ -1,0 +1,34 @@
+# Raw runs: one job and one file per scheme of an experiment.
+
+
+rule warmup:
+    """Compile the simulator once, so that the jobs find it in numba's cache."""
+    output:
+        touch(f"{RESULTS}/raw/.compiled"),
+    log:
+        f"{RESULTS}/raw/.compiled.log",
+    params:
+        source=SOURCE,
+    message:
+        "Compiling the simulator (a minute, once)"
+    shell:
+        "{PYTHON:q} -m ofancore warmup > {log:q} 2>&1"
+
+
+rule run:
+    """A run group; `params` are all that its runs depend on, so that an edit reruns exactly what it changes."""
+    input:
+        ancient(f"{RESULTS}/raw/.compiled"),
+    output:
+        f"{RESULTS}/raw/{{experiment}}/{{label}}.parquet",
+    log:
+        f"{RESULTS}/raw/{{experiment}}/{{label}}.log",
+    params:
+        group=lambda w: CONFIG.group(w.experiment, w.label).to_json(),
+        source=SOURCE,
+        key=lambda w: run_key(CONFIG.group(w.experiment, w.label)),
+    message:
+        "Simulating {wildcards.experiment}: {wildcards.label}"
+    shell:
+        "{PYTHON:q} workflow/scripts/run_group.py --group {params.group:q} --out {output:q}"
+        " --results {RESULTS:q} --key {params.key} 2> {log:q}"

@@ -1,0 +1,47 @@
+"""One figure: writes the notebook's parameters to a file beside the executed notebook, and executes it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import yaml
+
+from ofancore.errors import OfanError
+from ofancore.notebook import execute
+from ofancore.plan import write_file
+from ofancore.progress import done
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("notebook")
+    parser.add_argument("--figure", required=True)
+    parser.add_argument("--source", required=True, help="where the raw runs are (JSON)")
+    parser.add_argument("--parameters", required=True, help="the figure's own parameters (JSON)")
+    parser.add_argument("--out", required=True, help="the executed notebook")
+    parser.add_argument("--results", required=True, help="where progress is recorded")
+    parser.add_argument("--key", required=True, help="digest of what the figure depends on, for the record")
+    args = parser.parse_args()
+    start = time.monotonic()
+    parameters = {"figure": args.figure, "source": json.loads(args.source), **json.loads(args.parameters)}
+    # `papermill NOTEBOOK OUT -f FILE` with this file is the same by hand.
+    file = Path(args.out).with_suffix(".yaml")
+    write_file(file, yaml.safe_dump(parameters, sort_keys=False, width=140, allow_unicode=True))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            execute(args.notebook, yaml.safe_load(file.read_text()), args.out)
+    except (OfanError, OSError) as error:
+        print(f"{args.figure}: {error}", file=sys.stderr)
+        return 1
+    print(done(args.results, args.figure, args.key, time.monotonic() - start), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,35 @@
+"""One run group: expands it, simulates its scenarios one after the other and writes the raw file whole or not at all."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from ofancore.errors import OfanError
+from ofancore.figures import simulate_group
+from ofancore.plan import Group
+from ofancore.progress import done
+from ofancore.result import write_table
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--group", required=True, help="the group as JSON")
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--results", required=True, help="where progress is recorded")
+    parser.add_argument("--key", required=True, help="digest of what the group depends on, for the record")
+    args = parser.parse_args()
+    start = time.monotonic()
+    group = Group.from_json(args.group)
+    try:
+        write_table(simulate_group(group), args.out)
+    except (OfanError, OSError) as error:
+        print(f"{group.name}: {error}", file=sys.stderr)
+        return 1
+    print(done(args.results, group.name, args.key, time.monotonic() - start), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
