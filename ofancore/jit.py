@@ -49,7 +49,11 @@ if CACHE is not None:
 
 
 def kernel(function=None, **flags):
-    """Compile in nopython mode, releasing the GIL; integer division does not check for zero (the callers do)."""
-    options = {"nogil": True, "cache": CACHE is not None, "error_model": "numpy", **flags}
+    """Compile in nopython mode, releasing the GIL; integer division does not check for zero (the callers do).
+
+    Kernels are inlined into their callers: a call would pass every array of the state by value, some hundreds of words. The few that
+    are too large for that say `forceinline=False`.
+    """
+    options = {"nogil": True, "cache": CACHE is not None, "error_model": "numpy", "forceinline": True, "_nrt": False, **flags}
     decorate = numba.njit(**options)
     return decorate if function is None else decorate(function)

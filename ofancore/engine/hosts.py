@@ -150,7 +150,7 @@ def next_send(w, h, now):
     return c.FOREVER
 
 
-@kernel
+@kernel(forceinline=False)
 def serve_host(w, block, h, pace, begin, end):
     """All that a host does in [begin, end); `pace` is the least time between the starts of two data packets."""
     inbox = w.in_links[w.in_first[h]]

@@ -26,7 +26,7 @@ from ofancore.fabric import CORE, EDGE, HOST
 from ofancore.jit import kernel
 
 
-@kernel
+@kernel(forceinline=False)
 def serve_block(w, block, begin, end):
     """One window of all nodes of a block."""
     epoch = w.clock[c.EPOCH]
@@ -39,7 +39,7 @@ def serve_block(w, block, begin, end):
             serve_switch(w, block, node, tier, known, begin, end)
 
 
-@kernel
+@kernel(forceinline=False)
 def enter_epochs(w, now):
     """Enter the epochs that begin at `now`; epoch 1 changes the links."""
     while w.clock[c.CUT_NEXT] < w.cuts.shape[0] and w.cuts[w.clock[c.CUT_NEXT], 0] <= now:
@@ -78,7 +78,7 @@ def hear_later(w, h, note):
         w.host[h, c.NOTE_LAST] = note
 
 
-@kernel
+@kernel(forceinline=False)
 def deliver_notes(w):
     """Hand the losses of a window to the hosts that sent the packets; False if the notices have no room (call again)."""
     for block in range(w.stats.shape[0]):
@@ -106,7 +106,7 @@ def deliver_notes(w):
     return True
 
 
-@kernel
+@kernel(forceinline=False)
 def next_event(w, now):
     """Earliest time at which anything can happen, or FOREVER."""
     first = c.FOREVER
@@ -131,7 +131,7 @@ def total(w, column):
     return n
 
 
-@kernel
+@kernel(forceinline=False)
 def begin_window(w):
     """Settle the last window and open the next: (status or -1, begin, end)."""
     clock = w.clock
@@ -164,7 +164,7 @@ def begin_window(w):
     return -1, begin, end
 
 
-@kernel
+@kernel(forceinline=False)
 def run_serial(w):
     """Run until done or until an array must grow; the status code."""
     while True:
@@ -177,7 +177,7 @@ def run_serial(w):
         w.clock[c.PHASE] = c.DRAINING
 
 
-@kernel(parallel=True)
+@kernel(parallel=True, forceinline=False)
 def run_parallel(w):
     """As `run_serial`, a thread per block."""
     while True:

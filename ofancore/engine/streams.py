@@ -95,14 +95,15 @@ def grow(w, l):
     if new + 2 * size > w.ring.shape[0]:
         return False
     for i in range(w.head[l], w.link[l, c.TAIL]):
-        w.ring[new + (i & (2 * size - 1))] = w.ring[old + (i & (size - 1))]
+        w.ring[new + (i & (2 * size - 1)), 0] = w.ring[old + (i & (size - 1)), 0]
+        w.ring[new + (i & (2 * size - 1)), 1] = w.ring[old + (i & (size - 1)), 1]
     w.link[l, c.RING] = new
     w.link[l, c.MASK] = 2 * size - 1
     w.clock[c.ARENA_USED] = new + 2 * size
     return True
 
 
-@kernel
+@kernel(forceinline=False)
 def drain_spills(w):
     """Append what found its ring full, block by block in order; False if the arena has no room (call again after growing it)."""
     for block in range(w.clock[c.SPILL_BLOCK], w.stats.shape[0]):

@@ -79,7 +79,7 @@ def sort_keys(w, block, n):
     return row
 
 
-@kernel
+@kernel(forceinline=False)
 def serve_switch(w, block, node, tier, known, begin, end):
     """Forward all packets that arrive at a switch in [begin, end). `known` is what it knows of failures: -1 nothing, else a row."""
     n = gather(w, block, node, begin, end)
