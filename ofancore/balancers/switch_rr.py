@@ -51,7 +51,7 @@ def choose_round_robin(sw, node, up, width, sched, group, small, port, host, lab
     at = sw.first[node]
     position = np.int64(sw.reg[at + POSITION])
     uplink = np.int64(0)
-    for _ in range(width):
+    for _ in range(2 * width):  # a reshuffle on the way may bring the same ports again
         uplink = np.int64(sw.reg[at + ORDER + position])
         position += 1
         if position == width:
