@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, note, reject, settings
 from hypothesis import strategies as st
 
-from ofancore import BALANCERS, WORKLOADS
+from ofancore import BALANCERS, WORKLOADS, Scenario, ScenarioError
 from ofancore.fabric import Fabric
+from ofancore.simulate import prepare
 
 EFFORT = float(os.environ.get("OFAN_EXAMPLES", "1"))
 
@@ -123,13 +124,28 @@ def scenarios(draw, broken=None, kinds=tuple(BALANCERS), unlimited=None, workloa
     """Scenarios as dicts. `broken`: with failures (None: perhaps)."""
     fabric = draw(fabrics(unlimited))
     shape = shape_of(fabric)
+    packet = draw(packets)
+    slot_ns = (packet["payload_bytes"] + 82) * 8 / fabric["link_gbps"]
     return {
         "fabric": fabric,
-        "packet": draw(packets),
+        "packet": packet,
         "workload": draw(workloads(shape.n_hosts, workload_kinds)),
         "balancer": draw(balancers(kinds)),
         "failures": draw(failures(shape)) if broken or (broken is None and draw(st.booleans())) else {},
         "start_jitter_ns": draw(st.sampled_from([None, 0.0, 700.0])),
-        "time_limit_ns": 150_000.0,
+        "time_limit_ns": 300 * slot_ns + 200 * fabric["link_delay_ns"],
         "seed": draw(st.integers(0, 2**31)),
     }
+
+
+def connected(keys) -> Scenario:
+    """The scenario; the example is given up if its failures cut a pair off, which is refused."""
+    note(f"scenario: {keys}")
+    scenario = Scenario.from_dict(keys)
+    try:
+        prepare(scenario)
+    except ScenarioError as refusal:
+        if refusal.key != "failures":
+            raise
+        reject()
+    return scenario

@@ -2,14 +2,11 @@
 
 A twin starts from the engine's initial registers, since random starts are inputs, and can say what its registers look like at
 any time, since equal registers at the end mean that every decision was equal. In between it shares nothing with the engine.
-
-`Way` is what a switch knows of the way to a packet's destination group: its uplinks in plain order, each as often as its weight
-says, or nothing in particular (`ports` None: all uplinks alike).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ofancore.reference.words import Random, hash_below
 
@@ -25,8 +22,7 @@ class Request:
     host: int  # destination host
     label: int
     flow: int
-    ports: list[int] | None  # the weighted schedule towards the destination, None: all uplinks alike
-    shuffled: dict[int, list[int]] = field(default_factory=dict)  # the same schedule in the random port order of that number
+    weights: dict[int, int] | None = None  # of the uplinks, as the switch knows them; None: all alike
 
 
 def iwrr(weights: dict[int, int], order: list[int]) -> list[int]:
@@ -64,7 +60,11 @@ class SwitchTwin:
 
     def ports_of(self, ask: Request) -> list[int]:
         """Slots towards the destination in plain order."""
-        return list(range(self.width)) if ask.ports is None else ask.ports
+        return self.ports_in(range(self.width), ask)
+
+    def ports_in(self, order, ask: Request) -> list[int]:
+        """The same in another order of ports."""
+        return list(order) if ask.weights is None else iwrr(ask.weights, order)
 
 
 class Hashing(SwitchTwin):
@@ -177,7 +177,7 @@ class Rotation(SwitchTwin):
 
     def choose(self, ask):
         pointer = self.pointers[self.index(ask)]
-        slots = self.orders[pointer.order] if ask.ports is None else ask.shuffled[pointer.order]
+        slots = self.ports_in(self.orders[pointer.order], ask)
         position = pointer.position if pointer.position < len(slots) else 0  # the schedule may have become shorter
         pointer.position = (position + 1) % len(slots)
         return slots[position]

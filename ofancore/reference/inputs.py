@@ -149,7 +149,8 @@ def changes(scenario, fabric, broken: dict[int, float]) -> dict[int, LinkSpec]:
 def known_weights(fabric, broken: dict[int, float]) -> dict[tuple[int, int, int], dict[int, int] | None]:
     """Weights of the uplinks by (epoch, switch, destination group).
 
-    A weight is the summed capacity of the shortest paths through that uplink, each as wide as its narrowest cable. In epoch 2 a switch knows its own cables only, in epoch 3 all. Without an entry all uplinks are alike.
+    A weight is the summed capacity of the shortest paths through that uplink, each as wide as its narrowest cable. In epoch 2 a
+    switch knows its own cables only, in epoch 3 all. Without an entry all uplinks are alike.
     """
     units = {fabric.cable_name(cable): max(1, round(share * WHOLE)) if share > 0 else 0 for cable, share in broken.items()}
     _, first_edge, first_agg, _, _ = fabric.node_base

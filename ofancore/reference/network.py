@@ -9,7 +9,7 @@ import heapq
 from collections import deque
 from dataclasses import dataclass, field, replace
 
-from ofancore.reference.balancers import Request, SwitchTwin, iwrr
+from ofancore.reference.balancers import Request, SwitchTwin
 from ofancore.reference.words import Packet, Random, mix32
 
 # What happens at one instant, in order: changes of the fabric, loss notices, arrivals, flows that start by time, sends.
@@ -105,16 +105,12 @@ class Node:
         self.run.record(now, self.number, port, link.number, packet)
         self.run.clock.at(arrival, ARRIVAL, (link.head.number, link.head.inputs.index(link)), link.head.arrive, link, packet)
 
-    def lose(self, now: int, packet: Packet, reason: str, on_the_way: bool = False) -> None:
-        """The erasure oracle: the packet's sender hears of it one base round trip later.
-
-        Of the losses of one node and instant it hears of those on the way to the node first, then of those that the node dropped.
-        """
+    def lose(self, now: int, packet: Packet, reason: str) -> None:
+        """The erasure oracle: the packet's sender hears of it one base round trip later."""
         self.run.dropped[reason][packet.small] += 1
         flow = self.run.flows[packet.flow]
         sender = self.run.hosts[flow.dst if packet.small else flow.src]
-        order = (self.number, 0 if on_the_way else 1)
-        self.run.clock.at(now + self.run.notice_delay, NOTICE, order, sender.hear, packet)
+        self.run.clock.at(now + self.run.notice_delay, NOTICE, self.number, sender.hear, packet)
 
 
 class Host(Node):
@@ -224,10 +220,10 @@ class Switch(Node):
         return self.up[uplink].queue(now)
 
     def arrive(self, now, link, packet):
-        if link.lost_after is not None and now > link.lost_after:
-            self.lose(now, packet, DEAD_LINK, on_the_way=True)
-            return
         self.run.hops += 1
+        if link.lost_after is not None and now > link.lost_after:  # it was still on the link when that died
+            self.lose(now, packet, DEAD_LINK)
+            return
         flow = self.run.flows[packet.flow]
         target = self.run.hosts[flow.src if packet.small else flow.dst]
         port = self.inputs.index(link)
@@ -242,17 +238,13 @@ class Switch(Node):
         pod, edge, _ = target.place
         group = pod * self.run.edges_per_pod + edge if self.tier == "edge" else pod
         weights = self.run.weights_of(self, group)
-        ports, shuffled = None, {}
-        if weights is not None:
-            ports = iwrr(weights, range(len(self.up)))
-            shuffled = {number: iwrr(weights, order) for number, order in self.twin.orders.items()}
-            if not ports:
-                self.lose(now, packet, NO_ROUTE)
-                return
+        if weights is not None and not any(weights.values()):
+            self.lose(now, packet, NO_ROUTE)
+            return
         label = packet.label
         if packet.small and self.run.fresh_acks:
             label = mix32(label ^ packet.seq << 3) % 2**16
-        ask = Request(now, group, packet.small, port, target.number, label, packet.flow, ports, shuffled)
+        ask = Request(now, group, packet.small, port, target.number, label, packet.flow, weights)
         self.forward(now, self.up[self.twin.choose(ask)], packet, port)
 
     def forward(self, now, link, packet, port):
