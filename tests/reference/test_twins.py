@@ -11,8 +11,8 @@ from scenarios import connected, examples, scenarios
 from ofancore import BALANCERS, WORKLOADS
 
 
-def check(keys, threads=1):
-    found = differences(connected(keys), threads)
+def check(keys, blocks=1):
+    found = differences(connected(keys), blocks)
     assert not found, "\n".join(found)
 
 
@@ -48,7 +48,11 @@ def test_every_workload_with_and_without_failures(kind):
     run()
 
 
-@examples(30)
-@given(scenarios())
-def test_two_threads(keys):
-    check(keys, threads=2)
+@pytest.mark.parametrize("blocks", [2, 5])
+def test_nodes_shared_out_over_blocks(blocks):
+    @examples(20)
+    @given(scenarios())
+    def run(keys):
+        check(keys, blocks)
+
+    run()

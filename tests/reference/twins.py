@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ofancore.engine import layout as c
-from ofancore.engine.loop import run_parallel, run_serial
+from ofancore.engine.loop import run_serial
 from ofancore.engine.world import build_world, grow_arena, grow_notes
 from ofancore.reference import inputs_of, run_reference
 from ofancore.simulate import prepare
@@ -13,14 +13,14 @@ from ofancore.simulate import prepare
 UNSET = -1
 
 
-def run_engine(prepared, threads=1):
-    """(final world, status) of the engine."""
+def run_engine(prepared, blocks=1):
+    """(final world, status) of the engine, its nodes shared out over so many blocks, which threads would serve side by side."""
     i = prepared
     w = build_world(
-        i.fabric, i.conf, i.link, i.flows, i.start, i.cuts, i.change, i.sched_of, i.sched_first, i.pace, i.sw, i.hx, i.route, threads
+        i.fabric, i.conf, i.link, i.flows, i.start, i.cuts, i.change, i.sched_of, i.sched_first, i.pace, i.sw, i.hx, i.route, blocks
     )
     while True:
-        status = (run_serial if threads == 1 else run_parallel)(w)
+        status = run_serial(w)
         if status == c.NEEDS_ARENA:
             w = grow_arena(w)
         elif status == c.NEEDS_NOTES:
@@ -72,9 +72,9 @@ def twin_state(run, prepared) -> dict[str, list]:
     return state
 
 
-def differences(scenario, threads=1) -> list[str]:
+def differences(scenario, blocks=1) -> list[str]:
     """What differs at the end; empty if the twins agree step for step, since registers and random states agree too."""
-    w, status = run_engine(prepare(scenario), threads)
+    w, status = run_engine(prepare(scenario), blocks)
     assert status in (c.FINISHED_ALL, c.TIME_LIMIT), f"status {status}, faults {w.stats[:, c.FAULT]}"
     prepared = prepare(scenario)
     until = None if status == c.FINISHED_ALL else int(w.clock[c.NOW])
