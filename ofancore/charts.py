@@ -35,7 +35,8 @@ def theme() -> alt.theme.ThemeConfig:
                 "subtitleFontSize": 11.5, "subtitleColor": FAINT, "subtitlePadding": 5, "subtitleLineHeight": 15,
             },
             "axis": {
-                **text, "gridColor": GRID, "domainColor": FAINT, "tickColor": FAINT, "titlePadding": 8, "tickSize": 4, "labelOverlap": "greedy",
+                **text, "gridColor": GRID, "domainColor": FAINT, "tickColor": FAINT,
+                "titlePadding": 8, "tickSize": 4, "labelOverlap": "greedy",
             },
             "header": {"labelFontSize": 12, "labelColor": INK, "titleFontSize": 12, "labelFontWeight": "bold"},
             "legend": {**text, "symbolSize": 60, "orient": "bottom"},
@@ -316,11 +317,11 @@ def rows(table: pd.DataFrame, row: str, x_axis: Axis, panel: str = "", width: in
     del tips[2]
     base = alt.Chart(data)
     bars = base.mark_rule(strokeWidth=2).encode(
-        y=y, x=alt.X("low:Q", scale=xe["scale"], title=x_axis.title), x2="high:Q", color=sc["color"], opacity=_faded
+        y=y, x=alt.X("low:Q", scale=xe["scale"], title=x_axis.title), x2="high:Q", color=color, opacity=_faded
     )
     marks = base.mark_point(size=60, filled=True).encode(xe, y, color, shape, tooltip=tips, opacity=_faded).add_params(pick)
     size = step * data["row"].nunique()
-    return alt.layer(bars, marks).resolve_scale(color="independent").properties(width=width, height=size, title=_panel(panel))
+    return alt.layer(bars, marks).properties(width=width, height=size, title=_panel(panel))
 
 
 def vertical(x_axis: Axis, at: float, text: str, height: int = HEIGHT) -> alt.LayerChart:
@@ -355,7 +356,9 @@ def figure(panels: list, finding: str, setup: str | list[str], columns: int = 2)
     with warnings.catch_warnings():
         # All panels share the selection `pick` on purpose: a click isolates a scheme in every one.
         warnings.filterwarnings("ignore", message="Automatically deduplicated selection parameter")
-        return alt.concat(*panels, columns=columns).properties(title=title(finding, setup))
+        together = alt.concat(*panels, columns=columns).properties(title=title(finding, setup))
+        # Each panel has scales of its own schemes; shared ones would repaint them.
+        return together.resolve_scale(color="independent", shape="independent", strokeDash="independent")
 
 
 def save(chart, name: str, out_dir: str | Path) -> list[Path]:
