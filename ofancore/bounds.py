@@ -79,16 +79,26 @@ def port_bound(t: Times, fabric: Fabric, flows: Flows) -> int:
 
 
 def all_to_all_bound(t: Times, fabric: Fabric, flows: Flows) -> int:
-    """The host's own send time (with the ACKs it owes) plus propagation of what it sends last.
+    """The host's own send time (with the ACKs it owes) plus propagation, for the rotated order in which hosts send.
 
-    With w open flows the last data packet belongs to one of the last w flows of the host's order; the nearest of those counts, and of
-    all hosts the slowest.
+    With one or with all flows open the place of a flow's last packet in its host's order is known, and the latest of place plus
+    distance counts. In between, the last packet belongs to one of the last `open_flows` flows; the nearest of those counts.
     """
     n = int(np.bincount(flows.src).max())
+    m = int(flows.packets[0])
     hops = fabric.hops(flows.src, flows.dst).reshape(-1, n)
-    last = hops[:, -min(flows.open_flows, n) :].min(axis=1)
-    packets = n * int(flows.packets[0])
-    return max(sending_time(t, packets, fabric.max_hops) + t.there(int(h)) + t.back(int(h)) for h in np.unique(last))
+    if flows.open_flows == 1:
+        place = m * np.arange(1, n + 1)
+    elif flows.open_flows >= n:
+        place = (m - 1) * n + np.arange(1, n + 1)
+    else:
+        place = np.full(n, m * n)
+        hops = hops[:, -flows.open_flows :].min(axis=1, keepdims=True).repeat(n, axis=1)
+    bound = 0
+    for h in np.unique(hops):
+        last = int(place[(hops == h).any(axis=0)].max())
+        bound = max(bound, sending_time(t, last, fabric.max_hops) + t.there(int(h)) + t.back(int(h)))
+    return bound
 
 
 def lower_bound(t: Times, fabric: Fabric, flows: Flows, kind: str, pace: int) -> int:

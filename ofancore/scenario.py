@@ -132,7 +132,7 @@ class Scenario(_Part):
     recovery: _by_kind(RECOVERY) = RECOVERY["erasure"]()
     failures: FailureKeys = FailureKeys()
     start_jitter_ns: float | None = Field(
-        None, ge=0, le=1e9, description="each host starts at a uniform time in [0, jitter]; null: one data packet's time (left open by the paper)"
+        0.0, ge=0, le=1e9, description="each host starts at a uniform time in [0, jitter]; null: one data packet's time (left open by the paper)"
     )
     time_limit_ns: float | None = Field(None, gt=0, le=1e12, description="stop a run that has not finished by then; null: 100 lower bounds, at least 1 ms")
     seed: int = Field(0, ge=0, le=2**63 - 1)

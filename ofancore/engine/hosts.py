@@ -10,10 +10,10 @@ from ofancore.balancers import next_label, on_ack, on_loss
 from ofancore.bits import ACK, DATA, FLOW_AT, KIND_AT, KIND_MASK, LABEL_AT, LABEL_MASK, SEQ_AT, SEQ_MASK
 from ofancore.engine import layout as c
 from ofancore.engine.streams import append, open_outputs
-from ofancore.jit import kernel
+from ofancore.jit import inner
 
 
-@kernel
+@inner
 def enter_ring(w, h, flow):
     """Put a flow at the end of the round of open flows."""
     current = w.host[h, c.CURRENT]
@@ -27,7 +27,7 @@ def enter_ring(w, h, flow):
     w.tx[flow, c.IN_RING] = 1
 
 
-@kernel
+@inner
 def start_flow(w, h, flow):
     """A flow may start: open it, or let it wait if the host has as many open flows as it may."""
     if w.host[h, c.OPEN] < w.conf[c.OPEN_LIMIT]:
@@ -42,7 +42,7 @@ def start_flow(w, h, flow):
     w.tx[flow, c.NEXT] = -1
 
 
-@kernel
+@inner
 def leave_ring(w, h, flow):
     """Take out the flow that follows CURRENT, and open the next one that waits."""
     current = w.host[h, c.CURRENT]
@@ -60,7 +60,7 @@ def leave_ring(w, h, flow):
         enter_ring(w, h, ready)
 
 
-@kernel
+@inner
 def queue_ack(w, block, h, word):
     """Put an ACK at the end of the host's ACK queue."""
     last = w.host[h, c.ACK_LAST]
@@ -71,7 +71,7 @@ def queue_ack(w, block, h, word):
     w.host[h, c.ACK_LAST] = last + 1
 
 
-@kernel
+@inner
 def hear_loss(w, block, h, now, word):
     """The erasure oracle's notice: data is replaced by one more coded packet, an ACK is sent again."""
     flow = word >> FLOW_AT
@@ -85,7 +85,7 @@ def hear_loss(w, block, h, now, word):
         enter_ring(w, h, flow)
 
 
-@kernel
+@inner
 def receive_data(w, block, h, now, word):
     """Count a data packet, start the flows that waited for its message, and queue its ACK."""
     flow = word >> FLOW_AT
@@ -112,7 +112,7 @@ def receive_data(w, block, h, now, word):
     queue_ack(w, block, h, ack)
 
 
-@kernel
+@inner
 def receive_ack(w, block, h, now, word):
     """Tell the balancer, count the ACK, and finish the flow with its last one (when that ACK's slot on the link ends)."""
     flow = word >> FLOW_AT
@@ -123,7 +123,7 @@ def receive_ack(w, block, h, now, word):
         w.stats[block, c.FINISHED] += 1
 
 
-@kernel
+@inner
 def send_data(w, h, now):
     """The word of the next data packet: one of the open flow that follows CURRENT."""
     flow = w.tx[w.host[h, c.CURRENT], c.NEXT]
@@ -140,7 +140,7 @@ def send_data(w, h, now):
     return (flow << FLOW_AT) | ((seq & SEQ_MASK) << SEQ_AT) | (label << LABEL_AT)
 
 
-@kernel
+@inner
 def next_send(w, h, now):
     """Time of the host's next send if nothing else happens, or FOREVER."""
     if w.host[h, c.ACK_FIRST] < w.host[h, c.ACK_LAST]:
@@ -150,7 +150,7 @@ def next_send(w, h, now):
     return c.FOREVER
 
 
-@kernel(forceinline=False)
+@inner(forceinline=False)
 def serve_host(w, block, h, pace, begin, end):
     """All that a host does in [begin, end); `pace` is the least time between the starts of two data packets."""
     inbox = w.in_links[w.in_first[h]]

@@ -23,10 +23,10 @@ from ofancore.engine.hosts import next_send, serve_host
 from ofancore.engine.streams import drain_spills
 from ofancore.engine.switches import serve_switch
 from ofancore.fabric import CORE, EDGE, HOST
-from ofancore.jit import kernel
+from ofancore.jit import inner, kernel
 
 
-@kernel(forceinline=False)
+@inner(forceinline=False)
 def serve_block(w, block, begin, end):
     """One window of all nodes of a block."""
     epoch = w.clock[c.EPOCH]
@@ -39,7 +39,7 @@ def serve_block(w, block, begin, end):
             serve_switch(w, block, node, tier, known, begin, end)
 
 
-@kernel(forceinline=False)
+@inner(forceinline=False)
 def enter_epochs(w, now):
     """Enter the epochs that begin at `now`; epoch 1 changes the links."""
     while w.clock[c.CUT_NEXT] < w.cuts.shape[0] and w.cuts[w.clock[c.CUT_NEXT], 0] <= now:
@@ -53,7 +53,7 @@ def enter_epochs(w, now):
                     w.link[l, column] = w.change[i, column]
 
 
-@kernel
+@inner
 def hear_later(w, h, note):
     """Put a notice into a host's list, sorted by (time, node), behind its equals."""
     last = w.host[h, c.NOTE_LAST]
@@ -78,7 +78,7 @@ def hear_later(w, h, note):
         w.host[h, c.NOTE_LAST] = note
 
 
-@kernel(forceinline=False)
+@inner(forceinline=False)
 def deliver_notes(w):
     """Hand the losses of a window to the hosts that sent the packets; False if the notices have no room (call again)."""
     for block in range(w.stats.shape[0]):
@@ -106,7 +106,7 @@ def deliver_notes(w):
     return True
 
 
-@kernel(forceinline=False)
+@inner(forceinline=False)
 def next_event(w, now):
     """Earliest time at which anything can happen, or FOREVER."""
     first = c.FOREVER
@@ -122,7 +122,7 @@ def next_event(w, now):
     return first
 
 
-@kernel
+@inner
 def total(w, column):
     """Sum of a statistic over the blocks."""
     n = np.int64(0)
@@ -131,7 +131,7 @@ def total(w, column):
     return n
 
 
-@kernel(forceinline=False)
+@inner(forceinline=False)
 def begin_window(w):
     """Settle the last window and open the next: (status or -1, begin, end)."""
     clock = w.clock

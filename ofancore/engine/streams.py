@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from ofancore.bits import DATA, KIND_AT, KIND_MASK, random_below
 from ofancore.engine import layout as c
-from ofancore.jit import kernel
+from ofancore.jit import inner
 
 
-@kernel
+@inner
 def open_outputs(w, first, n):
     """Let the rings of n consecutive links use the room their readers made."""
     for l in range(first, first + n):
         w.link[l, c.LIMIT] = w.head[l] + w.link[l, c.MASK] + 1
 
 
-@kernel
+@inner
 def append(w, block, l, arrival, word):
     """Put a packet on the stream of link l."""
     link = w.link
@@ -41,7 +41,7 @@ def append(w, block, l, arrival, word):
     w.stats[block, c.SPILLED] = row + 1
 
 
-@kernel
+@inner
 def lose(w, block, node, now, word, reason):
     """Count a lost packet and note its loss for the host that sent it."""
     kind = (word >> KIND_AT) & KIND_MASK
@@ -56,7 +56,7 @@ def lose(w, block, node, now, word, reason):
     w.stats[block, c.LOST] = row + 1
 
 
-@kernel
+@inner
 def transmit(w, block, node, l, now, word):
     """Hand a packet to an output link of a switch: drop, mark, queue (model: depart = max(now, free) + size)."""
     link = w.link
@@ -87,7 +87,7 @@ def transmit(w, block, node, l, now, word):
     append(w, block, l, free + size + link[l, c.DELAY], word)
 
 
-@kernel
+@inner
 def grow(w, l):
     """Double the ring of a link at the end of the arena; False if the arena has no room."""
     old, size = w.link[l, c.RING], w.link[l, c.MASK] + 1
@@ -103,7 +103,7 @@ def grow(w, l):
     return True
 
 
-@kernel(forceinline=False)
+@inner(forceinline=False)
 def drain_spills(w):
     """Append what found its ring full, block by block in order; False if the arena has no room (call again after growing it)."""
     for block in range(w.clock[c.SPILL_BLOCK], w.stats.shape[0]):

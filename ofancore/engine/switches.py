@@ -9,14 +9,14 @@ from ofancore.bits import ACK, EDGE_AT, FLOW_AT, KIND_AT, KIND_MASK, LABEL_AT, L
 from ofancore.engine import layout as c
 from ofancore.engine.streams import lose, open_outputs, transmit
 from ofancore.fabric import AGG, EDGE
-from ofancore.jit import kernel
+from ofancore.jit import inner
 
 SLOT_BITS = 20  # low bits of a sort key: where the packet lies among those gathered; above: input port, then time in the window
 SLOT_MASK = (1 << SLOT_BITS) - 1
 LOST_BIT = np.int64(-(2**63))
 
 
-@kernel
+@inner
 def gather(w, block, node, begin, end):
     """Move what arrives before `end` from the input streams to the block's scratch; returns how many.
 
@@ -49,7 +49,7 @@ def gather(w, block, node, begin, end):
     return n
 
 
-@kernel
+@inner
 def sort_keys(w, block, n):
     """Sort the block's n keys: counting sort on coarse time, then insertion. Returns the row of `keys` that holds the result."""
     keys = w.keys[block, 0]
@@ -79,7 +79,7 @@ def sort_keys(w, block, n):
     return row
 
 
-@kernel(forceinline=False)
+@inner(forceinline=False)
 def serve_switch(w, block, node, tier, known, begin, end):
     """Forward all packets that arrive at a switch in [begin, end). `known` is what it knows of failures: -1 nothing, else a row."""
     n = gather(w, block, node, begin, end)
