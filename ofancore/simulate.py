@@ -213,14 +213,13 @@ def simulate(scenario: Scenario, threads: int = 1) -> Result:
     w = build_world(
         i.fabric, i.conf, i.link, i.flows, i.start, i.cuts, i.change, i.sched_of, i.sched_first, i.pace, i.sw, i.hx, i.route, threads
     )
-    run = run_serial if threads == 1 else run_parallel
     if threads > 1:
         import numba
 
         numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
     began = time.perf_counter()
     while True:
-        status = run(w)
+        status = run_serial(w) if threads == 1 else run_parallel(tuple(w[:-2]), w.sw, w.hx)
         if status == c.NEEDS_ARENA:
             w = grow_arena(w)
         elif status == c.NEEDS_NOTES:

@@ -166,9 +166,6 @@ class World(NamedTuple):
     #                       neighbours of the failure know, row 1: what all know
     sched_first: np.ndarray  # int64[n_nodes]: first entry of a switch
     pace: np.ndarray  # int64[2]: ticks between data packets of a host, before and after the failure
-    # balancer
-    sw: SwitchState
-    hx: HostState
     # scratch
     keys: np.ndarray  # int64[B, 2, node capacity]
     words: np.ndarray  # int64[B, node capacity]: packet words, with the sign bit set for one lost on a dying link
@@ -178,3 +175,6 @@ class World(NamedTuple):
     lost: np.ndarray  # int64[B, rows, NOTE_COLUMNS]
     freed: np.ndarray  # int64[B, rows]: notices consumed
     note: np.ndarray  # int64[capacity, NOTE_COLUMNS]; NOTE_LINK links a host's notices and the free ones
+    # balancer; last, since a parallel loop captures tuples of arrays only and puts the world together anew
+    sw: SwitchState
+    hx: HostState

@@ -177,14 +177,22 @@ def run_serial(w):
         w.clock[c.PHASE] = c.DRAINING
 
 
+@inner(forceinline=False)
+def serve_parts(arrays, sw, hx, block, begin, end):
+    """`serve_block` from the parts of a world."""
+    serve_block(c.World(*arrays, sw, hx), block, begin, end)
+
+
 @kernel(parallel=True, forceinline=False)
-def run_parallel(w):
-    """As `run_serial`, a thread per block."""
+def run_parallel(arrays, sw, hx):
+    """As `run_serial` of World(*arrays, sw, hx), a thread per block."""
+    w = c.World(*arrays, sw, hx)
+    n_blocks = w.stats.shape[0]
     while True:
         status, begin, end = begin_window(w)
         if status >= 0:
             return status
-        for block in prange(w.stats.shape[0]):
-            serve_block(w, block, begin, end)
+        for block in prange(n_blocks):
+            serve_parts(arrays, sw, hx, block, begin, end)
         w.clock[c.NOW] = end
         w.clock[c.PHASE] = c.DRAINING
