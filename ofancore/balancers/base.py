@@ -146,13 +146,12 @@ def turn(sw, at, width, sched):
     packed = sw.reg[at]
     position = packed & 0xFFFF
     order = packed >> 16
+    length = np.int32(width) if sched < 0 else np.int32(sw.sched[sched, 1])
+    if position >= length:  # the schedule became shorter
+        position = np.int32(0)
     if sched < 0:
         uplink = sw.orders[order, position]
-        length = width
     else:
-        length = np.int32(sw.sched[sched, 1])
-        if position >= length:  # the schedule became shorter
-            position = 0
         uplink = sw.slots[sw.sched[sched, 0] + (1 + order % N_ORDERS) * length + position]
     position += 1
     if position >= length:

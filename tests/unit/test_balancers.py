@@ -97,6 +97,12 @@ def test_a_pointer_beyond_a_schedule_that_became_shorter_starts_over():
     assert [bench.ask() for _ in range(3)] == [2, 0, 2]
 
 
+def test_a_pointer_beyond_the_ports_starts_over_when_a_schedule_ends():
+    """After a longer schedule (known to neighbours only) all uplinks may turn out to be alike."""
+    bench = Bench("switch_dr", 4, registers=[6])
+    assert [bench.ask() for _ in range(5)] == [0, 1, 2, 3, 0]
+
+
 def test_rotation_visits_every_uplink_once_a_round():
     bench = Bench("ofan", 4, registers=[2, 0])
     bench.sw.orders[0] = [3, 1, 0, 2]
