@@ -303,7 +303,7 @@ def rows(table: pd.DataFrame, row: str, x_axis: Axis, panel: str = "", width: in
     labels = order(table["label"])
     names = [name_of(x) for x in labels]
     legend = alt.Legend(title=None, orient="bottom", columns=3)
-    sc = scales(labels)
+    scales(labels)
     color = alt.Color("scheme:N", scale=alt.Scale(domain=names, range=[style(x).colour for x in labels]), legend=legend)
     shape = alt.Shape("scheme:N", scale=alt.Scale(domain=names, range=[style(x).marker for x in labels]), legend=legend)
     y = alt.Y(

@@ -117,5 +117,11 @@ def shown(value: float, low: float | None = None, high: float | None = None, dig
     return f"{text(value)} [{text(low)}, {text(high)}]"
 
 
+def span(values, digits: int = 2) -> str:
+    """`1.2 to 3.4`: smallest and largest, for prose."""
+    low, high = shown(min(values), digits=digits), shown(max(values), digits=digits)
+    return low if low == high else f"{low} to {high}"
+
+
 def percent(value: float, digits: int = 2) -> str:
     return shown(100 * value, digits=digits) + "%"

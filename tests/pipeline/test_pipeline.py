@@ -1,0 +1,203 @@
+"""The pipeline on a grid of seconds, in a copy of the checkout: what runs, what reruns, what survives a kill.
+
+The tests of this file build on each other's results and run in order, in one process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = [pytest.mark.pipeline, pytest.mark.slow, pytest.mark.xdist_group("pipeline")]
+
+CONFIG = {
+    "results": "out",
+    "seeds": 2,
+    "schemes": {"ops": {"kind": "ops"}, "ofan": {"kind": "ofan"}, "rsq": {"kind": "rsq"}},
+    "experiments": {
+        "tiny": {
+            "about": "a test",
+            "scenario": {"fabric": {"radix": 4}},
+            "sweep": {"workload.message_packets": [8, 32]},
+            "schemes": ["ops", "ofan"],
+        }
+    },
+    "figures": {"fig_new": {"notebook": "fig_new", "category": "Test", "experiments": ["tiny"]}},
+    "claims": {
+        "C1": {
+            "text": "fails", "paper": "p", "source": "s",
+            "checks": [
+                {"says": "never", "experiment": "tiny", "measure": "value", "metric": "cct_ns", "schemes": ["ops"], "at_most": 0.0}
+            ],
+        }
+    },
+}  # fmt: skip
+
+NOTEBOOK = """from ofancore import charts, metrics
+from ofancore.figures import Figure
+fig = Figure.open(figure, source)
+table = metrics.summarise(fig.runs("tiny"), ["workload.message_packets", "label"], "cct_ns")
+panel = charts.lines(table, "workload.message_packets", charts.Axis("message (packets)"), charts.Axis("CCT (ns)"))
+fig.publish(charts.figure([panel], "A finding", "a set-up"), {"longest_ns": table["mean"].max()}, table)"""
+
+
+class Checkout:
+    def __init__(self, folder: Path):
+        self.folder = folder
+        for name in ("Snakefile", "workflow", "ofancore", "pyproject.toml", "profiles"):
+            copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+            copy(ROOT / name, folder / name)
+        # A new figure is a notebook, a caption and a block in the config; no rule is written.
+        cells = [
+            {"cell_type": "code", "id": f"c{i}", "metadata": m, "source": s, "outputs": [], "execution_count": None}
+            for i, (m, s) in enumerate([({"tags": ["parameters"]}, 'figure = "f"\nsource = {}'), ({}, NOTEBOOK)])
+        ]
+        meta = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+        book = {"cells": cells, "metadata": meta, "nbformat": 4, "nbformat_minor": 5}
+        (folder / "notebooks/figures").mkdir(parents=True)
+        (folder / "notebooks/figures/fig_new.ipynb").write_text(json.dumps(book))
+        (folder / "workflow/report/fig_new.rst").write_text("A caption.\n")
+        self.configure(CONFIG)
+
+    def configure(self, config: dict) -> None:
+        (self.folder / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
+
+    def command(self, *arguments: str) -> list[str]:
+        return [
+            sys.executable,
+            "-m",
+            "snakemake",
+            "--configfile",
+            "config.yaml",
+            "--profile",
+            "profiles/default",
+            "--cores",
+            "2",
+            *arguments,
+        ]
+
+    @property
+    def environment(self) -> dict:
+        return {**os.environ, "PYTHONPATH": str(self.folder)}
+
+    def run(self, *arguments: str, fails: bool = False) -> str:
+        done = subprocess.run(self.command(*arguments), cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=300)
+        text = done.stdout + done.stderr
+        assert (done.returncode != 0) == fails, text[-3000:]
+        return text
+
+    def raw(self) -> dict[str, bytes]:
+        return {p.name: p.read_bytes() for p in sorted((self.folder / "out/raw").rglob("*.parquet"))}
+
+    def made(self) -> dict[str, bytes]:
+        """Everything that is a result: not logs, not the executed notebook, which hold times."""
+        files = [p for d in ("figures", "numbers", "tables") for p in (self.folder / "out" / d).iterdir()]
+        return self.raw() | {p.name: p.read_bytes() for p in [*files, *(self.folder / "out").glob("claims.*")] if p.suffix != ".log"}
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory) -> Checkout:
+    return Checkout(tmp_path_factory.mktemp("checkout"))
+
+
+@pytest.fixture(scope="module")
+def first(checkout) -> dict[str, bytes]:
+    text = checkout.run()
+    assert "[4/4]" not in text  # 2 groups, 1 figure; the claims job is too small to be counted
+    assert "[3/3] fig_new" in text
+    return checkout.made()
+
+
+def test_a_run_makes_everything_whole(checkout, first):
+    names = ["fig_new.csv", "fig_new.html", "fig_new.json", "fig_new.png", "fig_new.svg", "claims.html", "claims.json", "claims.md"]
+    assert sorted(first) == sorted([*names, "ofan.parquet", "ops.parquet"])
+    assert [p for p in (checkout.folder / "out").rglob(".*.*") if p.suffix not in (".log", ".compiled")] == []
+    # A claim that fails is a result.
+    assert json.loads(first["claims.json"])["claims"][0]["verdict"] == "not reproduced"
+    assert "Nothing to be done" in checkout.run()
+
+
+def test_the_report_is_one_page_without_addresses_to_load_from(checkout, first):
+    checkout.run("--report", "out/report.html")
+    page = (checkout.folder / "out/report.html").read_text()
+    assert "A caption." in page
+    assert 'src="http' not in page
+
+
+def test_a_new_scheme_runs_alone(checkout, first):
+    before = checkout.raw()
+    config = json.loads(json.dumps(CONFIG))
+    config["experiments"]["tiny"]["schemes"].append("rsq")
+    checkout.configure(config)
+    text = checkout.run()
+    assert "Simulating tiny: rsq" in text
+    assert "Simulating tiny: ops" not in text
+    assert "Drawing fig_new" in text
+    assert {k: v for k, v in checkout.raw().items() if k != "rsq.parquet"} == before
+    checkout.configure(CONFIG)
+
+
+def test_an_edit_of_the_simulator_reruns_what_depends_on_it(checkout, first):
+    checkout.run()
+    file = checkout.folder / "ofancore/bounds.py"
+    text = file.read_text()
+    file.write_text(text + "# edited\n")
+    planned = checkout.run("--dry-run")
+    assert planned.count("Simulating tiny") == 2
+    assert "Drawing fig_new" in planned
+    file.write_text(text)
+    style = checkout.folder / "ofancore/palette.py"
+    style.write_text(style.read_text().replace("#0072B2", "#0072B3"))
+    planned = checkout.run("--dry-run")
+    assert "Simulating tiny" not in planned
+    assert "Drawing fig_new" in planned
+    style.write_text((ROOT / "ofancore/palette.py").read_text())
+
+
+@pytest.mark.parametrize("after", [4.0, 7.0, 11.0])
+def test_a_kill_at_any_moment_changes_nothing(checkout, first, after):
+    shutil.rmtree(checkout.folder / "out")
+    process = subprocess.Popen(
+        checkout.command(), cwd=checkout.folder, env=checkout.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )  # fmt: skip
+    time.sleep(after)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    checkout.run()
+    assert checkout.made() == first
+
+
+def test_a_damaged_raw_file_stops_its_figure_with_a_clear_line(checkout, first):
+    raw = checkout.folder / "out/raw/tiny/ops.parquet"
+    whole = raw.read_bytes()
+    raw.write_bytes(whole[: len(whole) // 2])
+    checkout.run(fails=True)
+    log = (checkout.folder / "out/notebooks/fig_new.log").read_text()
+    assert "out/raw/tiny/ops.parquet: not readable" in log
+    assert "delete it" in log
+    assert "not readable" in (checkout.folder / "out/notebooks/fig_new.ipynb").read_text()
+    assert "not readable" in (checkout.folder / "out/claims.log").read_text()
+    raw.unlink()
+    checkout.run()
+    assert checkout.made() == first
+
+
+def test_a_config_that_is_not_valid_stops_before_any_job(checkout, first):
+    config = json.loads(json.dumps(CONFIG))
+    config["experiments"]["tiny"]["sweep"]["workload.message_packets"] = [0]
+    checkout.configure(config)
+    text = checkout.run(fails=True)
+    assert "experiments.tiny.workload.message_packets" in text
+    assert "Simulating" not in text
+    checkout.configure(CONFIG)

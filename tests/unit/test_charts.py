@@ -1,0 +1,113 @@
+"""Figures: the palette keeps its promises, forms hold what they are given, files are complete and work offline."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ofancore import charts, palette
+from ofancore.balancers import BALANCERS
+from ofancore.charts import Axis
+
+
+@pytest.fixture
+def table() -> pd.DataFrame:
+    rows = [
+        {"label": label, "m": m, "mean": v, "low": 0.9 * v, "high": 1.1 * v, "seeds": 3, "unfinished": 0}
+        for label in ("ops", "ofan", "mine")
+        for m, v in ((64, 2.0), (256, 4.0))
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_every_balancer_has_a_style_in_its_own_family():
+    for kind, balancer in BALANCERS.items():
+        assert kind in palette.STYLES
+        assert palette.style(kind).family == balancer.family
+
+
+def test_no_two_schemes_look_alike_and_none_by_colour_alone():
+    styles = list(palette.STYLES.values())
+    assert len({s.colour for s in styles}) == len(styles) - 1  # pofan and pofan2 are the same thing in different figures
+    assert len({s.name for s in styles}) == len(styles)
+    for family in ("flow", "host", "switch"):
+        marks = [(s.dash, s.marker) for s in styles if s.family == family]
+        assert len(set(marks)) == len(marks)
+
+
+def test_an_unknown_scheme_is_drawn_and_comes_last():
+    assert palette.style("mine").family == "other"
+    assert palette.order(["mine", "ofan", "ops"]) == ["ops", "ofan", "mine"]
+
+
+@given(st.lists(st.floats(0, 100), max_size=12), st.floats(1, 20))
+def test_labels_are_spread_within_bounds_and_in_order(places, gap):
+    moved = charts.spread(places, gap, 0, 100)
+    assert len(moved) == len(places)
+    assert all(-1e-6 <= p <= 100 + 1e-6 for p in moved)
+    ranked = sorted(moved)
+    room = min(gap, 100 / max(1, len(places) - 1))
+    assert all(b - a >= room - 1e-6 for a, b in itertools.pairwise(ranked))
+    assert [moved[i] for i in sorted(range(len(places)), key=lambda i: places[i])] == ranked
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_axis_goes_from_value_to_pixel_and_back(log):
+    axis = Axis("t", log=log).over([1.0, 50.0])
+    for value in (1.0, 7.0, 50.0):
+        assert axis.value_at(axis.pixel(value, 200), 200) == pytest.approx(value)
+    assert axis.limits[0] <= 1 <= 50 <= axis.limits[1]
+    assert Axis("t", log=log).over([]).limits[0] < Axis("t", log=log).over([]).limits[1]
+    assert Axis("t", log=log).over([3.0, float("nan"), float("inf")]).limits[1] >= 3
+
+
+def test_decades():
+    assert charts.decades(1, 10) == [1, 2, 5, 10, 20, 50]
+    assert charts.decades(1, 1e5) == [10.0**i for i in range(6)]
+
+
+def drawn(chart) -> str:
+    return json.dumps(chart.to_dict())
+
+
+def test_lines_label_ends_and_carry_tooltips(table):
+    laws = pd.DataFrame({"m": [64, 256], "y": [1.0, 2.0], "law": "a law"})
+    text = drawn(charts.lines(table, "m", Axis("message (packets)", log=True), Axis("queue (packets)"), laws, panel="P"))
+    for word in ("Ofan", "OPS (host random)", "mine", "a law", "message (packets)", "queue (packets)", "95% from", "seeds"):
+        assert word in text
+
+
+def test_points_without_a_value_are_left_out(table):
+    table.loc[0, ["mean", "low", "high"]] = float("nan")
+    table.loc[1, "mean"] = 0.0
+    charts.lines(table, "m", Axis("m", log=True), Axis("q", log=True)).to_dict()
+    charts.dots(table[table["m"] == 64], Axis("q", log=True)).to_dict()
+    charts.rows(table.assign(c="x"), "c", Axis("q", log=True)).to_dict()
+
+
+def test_dots_say_what_did_not_finish(table):
+    table.loc[table["label"] == "ops", ["mean", "unfinished"]] = [float("nan"), 3]
+    assert "3 of 3 runs did not finish" in drawn(charts.dots(table[table["m"] == 64], Axis("q"), paper=1.0))
+
+
+def test_saved_files_are_complete_offline_and_repeatable(tmp_path, table):
+    chart = charts.figure([charts.lines(table, "m", Axis("m", log=True), Axis("q"))], "A finding\nin two lines", "a set-up")
+    svg, png, html = charts.save(chart, "one", tmp_path)
+    assert "A finding" in svg.read_text()
+    assert png.read_bytes().startswith(b"\x89PNG")
+    page = html.read_text()
+    assert not re.findall(r"""(?:src|href)=["']https?://""", page)
+    again = charts.save(chart, "two", tmp_path)
+    assert [f.read_bytes() for f in (svg, png, html)] == [f.read_bytes() for f in again]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [f"{n}.{s}" for n in ("one", "two") for s in ("html", "png", "svg")]
+
+
+def test_setup_names_hosts_rate_and_seeds():
+    runs = pd.DataFrame({"fabric.radix": [4, 8], "fabric.link_gbps": 800.0, "experiment": "e", "label": "a", "seed": [0, 1]})
+    assert charts.setup(runs, "more") == "16 to 128 hosts, 800 Gb/s, more, 2 seeds, mean and 95% interval"

@@ -1,0 +1,87 @@
+"""Verdicts: intervals against bands, claims from checks, and what may not be passed over in silence."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pandas as pd
+import pytest
+
+from ofancore import claims
+from ofancore.config import Check, Claim
+
+
+def runs() -> pd.DataFrame:
+    rows = [
+        {"label": label, "seed": seed, "m": m, "finished": True, "q": factor * m**power * (1 + 0.01 * seed)}
+        for label, factor, power in (("flat", 2.0, 0.0), ("root", 1.0, 0.5))
+        for seed in range(4)
+        for m in (16, 64, 256)
+    ]
+    return pd.DataFrame(rows)
+
+
+def check(**given) -> Check:
+    return Check(**{"says": "s", "experiment": "e", "measure": "value", "metric": "q", "schemes": ["flat"], "at_most": 3.0, **given})
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "band", "passed"),
+    [
+        (1, 2, (0, 3), "yes"), (1, 4, (0, 3), "open"), (4, 5, (0, 3), "no"), (-2, -1, (0, None), "no"), (-1, 1, (0, None), "open"),
+        (1, 3, (None, 3), "yes"), (math.nan, 1, (0, 3), "no"), (0, math.inf, (0, None), "no"),
+    ],
+)  # fmt: skip
+def test_the_whole_interval_decides(low, high, band, passed):
+    assert claims.judge(low, high, *band) == passed
+
+
+def test_measures():
+    value = claims.measure(check(where={"m": 64}), "flat", runs())
+    assert value.value == pytest.approx(2.03)
+    assert value.passed == "yes"
+    power = claims.measure(check(measure="exponent", along="m", at_least=0.4, at_most=0.6), "root", runs())
+    assert (power.value, power.passed, power.seeds) == (pytest.approx(0.5), "yes", 4)
+    ratio = claims.measure(check(measure="ratio", against="flat", where={"m": 64}, at_least=3.9, at_most=4.1), "root", runs())
+    assert (ratio.value, ratio.passed) == (pytest.approx(4.0), "yes")
+
+
+def test_runs_that_did_not_finish_never_pass():
+    r = runs()
+    r.loc[(r["label"] == "flat") & (r["seed"] == 0), ["q", "finished"]] = [math.nan, False]
+    outcome = claims.measure(check(where={"m": 64}), "flat", r)
+    assert (outcome.passed, outcome.unfinished) == ("no", 1)
+
+
+def test_a_point_without_runs_is_an_error():
+    with pytest.raises(KeyError, match="no runs"):
+        claims.measure(check(where={"m": 65}), "flat", runs())
+
+
+def claim(*checks: Check) -> Claim:
+    return Claim(text="t <b>", paper="p", source="s", checks=list(checks))
+
+
+@pytest.mark.parametrize(
+    ("checks", "verdict"),
+    [
+        ([check()], claims.REPRODUCED),
+        ([check(), check(at_most=0.1)], claims.PARTLY),
+        ([check(at_most=0.1)], claims.NOT),
+        ([], claims.UNMEASURED),
+    ],
+)
+def test_verdicts(checks, verdict):
+    (row,) = claims.evaluate({"C1": claim(*checks)}, lambda _: runs())
+    assert row["verdict"] == verdict
+
+
+def test_tables_say_it_all_and_escape():
+    table = claims.evaluate({"C1": claim(check(), check(at_most=0.1)), "C6": claim()}, lambda _: runs())
+    json.dumps(table, allow_nan=False)
+    text, page = claims.markdown(table), claims.web_page(table)
+    for word in ("C1", "partly", "C6", "not yet measured", "1 of 2"):
+        assert word in text
+        assert word in page
+    assert "t <b>" not in page

@@ -1,0 +1,210 @@
+"""The grid: both configs are valid and alike, the schema is current, and bad input is refused by its dotted key."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ofancore.config import load_config, main, schema_text
+from ofancore.errors import ScenarioError
+from ofancore.plan import Group, expand, json_text, packet_hops, run_hops, write_file
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFIGS = ["paper", "smoke"]
+
+
+def path(name: str) -> Path:
+    return ROOT / "config" / f"{name}.yaml"
+
+
+@pytest.fixture
+def small() -> dict:
+    return {
+        "results": "out",
+        "seeds": 2,
+        "schemes": {"ops": {"kind": "ops"}, "ofan": {"kind": "ofan"}},
+        "experiments": {
+            "one": {
+                "about": "a test",
+                "scenario": {"fabric": {"radix": 4}},
+                "sweep": {"workload.message_packets": [1, 2]},
+                "schemes": ["ops", "ofan"],
+            }
+        },
+        "figures": {"f": {"notebook": "fig_f", "category": "c", "experiments": ["one"]}},
+        "claims": {
+            "C1": {
+                "text": "t", "paper": "p", "source": "s", "figure": "f",
+                "checks": [
+                    {"says": "w", "experiment": "one", "measure": "value", "metric": "cct_ns", "schemes": ["ops"], "at_most": 1.0}
+                ],
+            }
+        },
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_committed_configs_are_valid_to_the_last_scenario(name):
+    load_config(path(name))
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_committed_configs_fit_the_schema_without_our_code(name):
+    import jsonschema
+
+    jsonschema.validate(yaml.safe_load(path(name).read_text()), yaml.safe_load((ROOT / "config/schema.yaml").read_text()))
+
+
+def test_schema_is_current():
+    assert (ROOT / "config/schema.yaml").read_text() == schema_text(), "run: python -m ofancore.config schema > config/schema.yaml"
+
+
+def test_both_sizes_have_the_same_keys():
+    paper, smoke = (load_config(path(name), scenarios=False) for name in CONFIGS)
+    for part in ("schemes", "experiments", "figures", "claims"):
+        assert list(getattr(paper, part)) == list(getattr(smoke, part))
+    for name, claim in paper.claims.items():
+        # The criteria are the same; only the points they look at differ.
+        ours = [(c.says, c.measure, c.metric, c.at_least, c.at_most) for c in claim.checks]
+        assert ours == [(c.says, c.measure, c.metric, c.at_least, c.at_most) for c in smoke.claims[name].checks]
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_every_figure_has_its_notebook_and_its_caption(name):
+    for figure, block in load_config(path(name), scenarios=False).figures.items():
+        assert (ROOT / "notebooks/figures" / f"{block.notebook}.ipynb").exists()
+        assert (ROOT / "workflow/report" / f"{figure}.rst").exists()
+
+
+def test_stated_costs_are_those_of_the_tool():
+    config, text = load_config(path("paper"), scenarios=False), path("paper").read_text()
+    for name in config.experiments:
+        hops = sum(packet_hops(g) for g in config.groups([name]))
+        stated = text.split(f"\n  {name}:")[1].split("\n")[0]
+        assert f" {hops:.1e} packet-hops" in stated, name
+    total = sum(packet_hops(g) for g in config.groups())
+    assert total <= 1.3e10, "the paper's grid would not fit its minutes"
+    assert len(config.groups()) <= 150, "process start-up would dominate"
+
+
+def set_at(data: dict, key: str, value) -> dict:
+    data = copy.deepcopy(data)
+    at = data
+    *parents, last = key.split(".")
+    for p in parents:
+        at = at[int(p) if isinstance(at, list) else p]
+    at[last] = value
+    return data
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "named"),
+    [
+        ("seeds", 0, "seeds"),
+        ("seeds", 2.5, "seeds"),
+        ("seeds", True, "seeds"),
+        ("sedes", 3, "sedes"),
+        ("results", "/abs", "results"),
+        ("results", "", "results"),
+        ("schemes", {}, "schemes"),
+        ("experiments.one.schemes", ["opps"], "experiments.one.schemes.0"),
+        ("experiments.one.schemes", ["ops", "ops"], "experiments.one.schemes"),
+        ("experiments.one.schemes", [], "experiments.one.schemes"),
+        ("experiments.one.sweep", {"workload.message_packets": []}, "experiments.one.sweep.workload.message_packets"),
+        ("experiments.one.sweep", {"workload.message_packets": [0]}, "experiments.one.workload.message_packets"),
+        ("experiments.one.sweep", {"workload.mesage": [1]}, "experiments.one.workload.mesage"),
+        ("experiments.one.scenario", {"fabric": {"radix": 7}}, "experiments.one.fabric.radix"),
+        ("schemes.ops", {"kind": "opps"}, "experiments.one.balancer.kind"),
+        ("figures.f.experiments", ["two"], "figures.f.experiments.0"),
+        ("figures.f.experiments", [], "figures.f.experiments"),
+        ("claims.C1.figure", "g", "claims.C1.figure"),
+        ("claims.C1.checks.0.schemes", ["reps"], "claims.C1.checks.0.schemes"),
+        ("claims.C1.checks.0.measure", "ratio", "claims.C1.checks.0"),
+        ("claims.C1.checks.0.at_most", None, "claims.C1.checks.0"),
+    ],
+)
+def test_bad_input_is_refused_by_its_key(small, key, value, named):
+    load_config(small)
+    with pytest.raises(ScenarioError) as refusal:
+        load_config(set_at(small, key, value))
+    assert refusal.value.key.split(" ")[0] == named
+    assert "\n" not in str(refusal.value)
+
+
+def test_missing_key_is_named(small):
+    del small["figures"]
+    with pytest.raises(ScenarioError, match="figures"):
+        load_config(small)
+
+
+@pytest.mark.parametrize("text", ["", "- 1", "a: [", "\x00"])
+def test_files_that_are_no_config(tmp_path, text):
+    file = tmp_path / "c.yaml"
+    file.write_text(text)
+    with pytest.raises(ScenarioError):
+        load_config(file)
+    with pytest.raises(ScenarioError, match="no such file"):
+        load_config(tmp_path / "none.yaml")
+
+
+def test_command_prints_schema_and_cost(capsys):
+    assert main(["schema"]) == 0
+    assert capsys.readouterr().out == schema_text()
+    assert main(["cost", str(path("smoke"))]) == 0
+    assert "packet-hops" in capsys.readouterr().out
+    assert main(["nonsense"]) == 2
+
+
+def group(**changes) -> Group:
+    given = {"sweep": {"workload.message_packets": [1, 2], "fabric.radix": [4, 6]}, "points": [], "seeds": 2, **changes}
+    return Group("e", "l", {"fabric": {"link_gbps": 400.0}}, {"kind": "ofan"}, **given)
+
+
+def test_axes_make_their_product_with_seeds_innermost():
+    found = [(s["workload"]["message_packets"], s["fabric"]["radix"], s["seed"]) for s in expand(group())]
+    assert found == [(m, k, s) for m in (1, 2) for k in (4, 6) for s in (0, 1)]
+    assert all(s["fabric"]["link_gbps"] == 400.0 and s["balancer"] == {"kind": "ofan"} for s in expand(group()))
+
+
+def test_points_are_crossed_with_axes():
+    g = group(points=[{"packet.payload_bytes": 64}, {}], sweep={"fabric.radix": [4]}, seeds=1)
+    assert [s.get("packet") for s in expand(g)] == [{"payload_bytes": 64}, None]
+
+
+def test_expansion_leaves_the_group_alone_and_shares_nothing():
+    g = group()
+    before = g.to_json()
+    first = expand(g)
+    first[0]["fabric"]["radix"] = 99
+    assert g.to_json() == before
+    assert expand(g)[0]["fabric"]["radix"] == 4
+
+
+def test_a_group_survives_json_with_infinity_and_order_of_axes():
+    g = group(sweep={"z.b": [1.0, float("inf")], "a.c": [2]})
+    again = Group.from_json(g.to_json())
+    assert again == g
+    assert list(again.sweep) == ["z.b", "a.c"]
+
+
+def test_json_text_is_canonical():
+    assert json_text({"b": 1, "a": [1.5, None]}) == json_text(json.loads('{"a": [1.5, null], "b": 1}'))
+
+
+def test_expected_hops():
+    assert run_hops({"workload": {"kind": "permutation", "message_packets": 10}}) == 12 * 128 * 10
+    assert run_hops({"fabric": {"radix": 4}, "workload": {"kind": "all_to_all", "message_packets": 1}}) == 12 * 16 * 15
+
+
+def test_files_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    target = tmp_path / "deep" / "file.txt"
+    write_file(target, "old")
+    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        write_file(target, "new")
+    assert target.read_text() == "old"
+    assert [p.name for p in target.parent.iterdir()] == ["file.txt"]

@@ -1,0 +1,90 @@
+"""Notebooks as committed: no outputs, one parameters cell, a stated claim; and the runner's refusals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ofancore.notebook import NotebookError, check_parameters, execute
+
+ROOT = Path(__file__).resolve().parents[2]
+FIGURES = sorted((ROOT / "notebooks/figures").glob("*.ipynb"))
+ALL = sorted((ROOT / "notebooks").rglob("*.ipynb"))
+
+
+def source(cell: dict) -> str:
+    return "".join(cell["source"])
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda p: p.stem)
+def test_stored_without_outputs_and_for_any_python3(path):
+    book = json.loads(path.read_text())
+    assert book["metadata"]["kernelspec"]["name"] == "python3"
+    assert "version" not in book["metadata"].get("language_info", {})
+    for cell in book["cells"]:
+        if cell["cell_type"] == "code":
+            assert cell["outputs"] == []
+            assert cell["execution_count"] is None
+
+
+@pytest.mark.parametrize("path", FIGURES, ids=lambda p: p.stem)
+def test_a_figure_states_its_claim_and_takes_parameters_in_one_cell(path):
+    cells = json.loads(path.read_text())["cells"]
+    for word in ("**Claim.**", "**Figure.**", "**What would refute it.**"):
+        assert word in source(cells[0])
+    tagged = [c for c in cells if "parameters" in c["metadata"].get("tags", [])]
+    assert len(tagged) == 1
+    assert "source = {}" in source(tagged[0])
+    assert "fig.publish(" in source(cells[-1])
+    check_parameters(path, {"figure": "x", "source": {}})
+
+
+def write(path: Path, *cells: str) -> Path:
+    code = [
+        {
+            "cell_type": "code", "id": f"c{i}", "metadata": {"tags": ["parameters"] if i == 0 else []},
+            "source": text, "outputs": [], "execution_count": None,
+        }
+        for i, text in enumerate(cells)
+    ]  # fmt: skip
+    meta = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    path.write_text(json.dumps({"cells": code, "metadata": meta, "nbformat": 4, "nbformat_minor": 5}))
+    return path
+
+
+def test_unknown_parameters_are_refused(tmp_path):
+    book = write(tmp_path / "n.ipynb", "known = 1")
+    check_parameters(book, {"known": 2})
+    with pytest.raises(NotebookError, match=r"unknown parameters knwon; its parameters cell defines known"):
+        execute(book, {"knwon": 2}, tmp_path / "out.ipynb")
+    assert not (tmp_path / "out.ipynb").exists()
+
+
+@pytest.mark.parametrize("text", ["", "{}", "not json"])
+def test_files_that_are_no_notebooks(tmp_path, text):
+    (tmp_path / "n.ipynb").write_text(text)
+    with pytest.raises(NotebookError, match=r"n\.ipynb"):
+        check_parameters(tmp_path / "n.ipynb", {})
+    with pytest.raises(NotebookError, match="no such notebook"):
+        check_parameters(tmp_path / "none.ipynb", {})
+
+
+@pytest.mark.pipeline
+def test_a_failed_notebook_is_kept_with_its_traceback(tmp_path):
+    book = write(tmp_path / "n.ipynb", "x = 1", "print(x + 1)", "raise ValueError('told you')")
+    with pytest.raises(NotebookError, match="ValueError: told you"):
+        execute(book, {"x": 4}, tmp_path / "out.ipynb")
+    kept = (tmp_path / "out.ipynb").read_text()
+    assert "told you" in kept
+    assert "5\\n" in kept
+
+
+@pytest.mark.pipeline
+@pytest.mark.slow
+def test_a_figure_notebook_runs_alone_on_a_small_version(tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT / "notebooks/figures")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    execute(ROOT / "notebooks/figures/fig_overload.ipynb", {}, tmp_path / "out.ipynb")
+    assert "image/svg+xml" in (tmp_path / "out.ipynb").read_text()
