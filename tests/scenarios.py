@@ -94,7 +94,8 @@ def balancers(draw, kinds=tuple(BALANCERS)):
             "freeze_ns": st.sampled_from([100_000.0, 2_000.0, 0.0]),
             "explore": st.integers(0, 5),
         },
-        "switch_rr": {"reshuffle_wraps": st.integers(0, 3)},
+        "switch_rr": {"reshuffle_wraps": st.integers(0, 3), "size_bins": st.booleans()},
+        "jsq": {"ties": st.sampled_from(["random", "first"])},
         "spectrum_ar": {"bins": st.sampled_from([[0.05, 0.1, 0.2], [0.01], [0.001, 0.5, 0.9, 1.0]])},
         "host_dr": {"digit_reversed": st.booleans()},
         "pofan": {"pipes": st.sampled_from([1, 2, 3, 4])},
@@ -126,7 +127,7 @@ def scenarios(draw, broken=None, kinds=tuple(BALANCERS), unlimited=None, workloa
     shape = shape_of(fabric)
     packet = draw(packets)
     slot_ns = (packet["payload_bytes"] + 82) * 8 / fabric["link_gbps"]
-    return {
+    keys = {
         "fabric": fabric,
         "packet": packet,
         "workload": draw(workloads(shape.n_hosts, workload_kinds)),
@@ -136,6 +137,20 @@ def scenarios(draw, broken=None, kinds=tuple(BALANCERS), unlimited=None, workloa
         "time_limit_ns": 300 * slot_ns + 200 * fabric["link_delay_ns"],
         "seed": draw(st.integers(0, 2**31)),
     }
+    return draw(in_lockstep(keys)) if draw(st.sampled_from([False, False, True])) else keys
+
+
+@st.composite
+def in_lockstep(draw, keys):
+    """The scenario with all that happens falling on one time grid, so that ties are the rule: data as long as ACKs, no gaps or jitter."""
+    tick = 5.12  # ns: 64 bytes at 100 Gb/s
+    times = st.integers(0, 60).map(lambda n: round(n * tick, 3))
+    buffer = draw(st.sampled_from([64, 200, 1000]))
+    fabric = {**keys["fabric"], "link_gbps": 100.0, "link_delay_ns": draw(st.sampled_from([0.0, tick, 3 * tick])), "buffer_bytes": buffer}
+    packet = {**keys["packet"], "payload_bytes": 2, "header_bytes": 62, "gap_bytes": 0, "ack_bytes": 64}
+    failures = keys["failures"] and {**keys["failures"], "at_ns": draw(times), "detection_ns": draw(times), "convergence_ns": draw(times)}
+    limit = {"time_limit_ns": 600 * tick + 100 * fabric["link_delay_ns"]}
+    return {**keys, "fabric": fabric, "packet": packet, "failures": failures, "start_jitter_ns": 0.0} | limit
 
 
 def connected(keys) -> Scenario:
