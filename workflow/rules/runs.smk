@@ -18,7 +18,8 @@ rule warmup:
 rule run:
     """A run group; `params` are all that its runs depend on, so that an edit reruns exactly what it changes."""
     input:
-        ancient(f"{RESULTS}/raw/.compiled"),
+        # Not ancient(): Snakemake would then overlook changed params of a run while the warm-up is to be redone.
+        f"{RESULTS}/raw/.compiled",
     output:
         f"{RESULTS}/raw/{{experiment}}/{{label}}.parquet",
     log:
