@@ -113,7 +113,18 @@ def prepare(scenario: Scenario) -> Inputs:
         salt=nodes.integers(0, 2**32, fabric.n_nodes, dtype=np.int64),
         par=par,
     )
-    hx = HostState(reg=host_reg.astype(np.int64), index=host_index.astype(np.int64), rng=node_rng, par=par)
+    path_at, paths = np.zeros((1, 2), np.int64), np.zeros(1, np.int32)
+    if damage.any:
+        path_at, paths = balancer.init_paths(shape, damage.edge_agg(), damage.agg_core())
+    hx = HostState(
+        reg=host_reg.astype(np.int64),
+        index=host_index.astype(np.int64),
+        rng=node_rng,
+        par=par,
+        known=np.zeros(1, np.int64),
+        path_at=path_at,
+        paths=paths,
+    )
 
     route = np.zeros(2 * len(flows), np.int64)
     for kind, end in ((0, flows.dst), (1, flows.src)):

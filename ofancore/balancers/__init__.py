@@ -90,7 +90,7 @@ def on_ack(code, hx, at, host, label, ecn, now):
 
 
 @kernel
-def on_loss(code, hx, at, host, label, now):
+def on_loss(code, hx, at, host, label, congested, now):
     """Tell the sender's balancer of a lost data packet."""
     if code == b.REPS_LABEL:
-        on_loss_reps(hx, at, host, label, now)
+        on_loss_reps(hx, at, host, label, congested, now)

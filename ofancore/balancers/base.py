@@ -6,12 +6,13 @@ signatures below. It touches nothing but the registers it asked for.
     choose_uplink(sw, node, up, width, sched, group, small, port, host, label, flow, now) -> uplink 0..width-1   (switch side)
     next_label(hx, at, host, flow, seq, now) -> label 0..65535                                                  (host side)
     on_ack(hx, at, host, label, ecn, now)                                                                       (host side)
-    on_loss(hx, at, host, label, now)                                                                           (host side)
+    on_loss(hx, at, host, label, congested, now)                                                                (host side)
 
 `up` is the switch's first uplink (a link id), `sched` the row of `sw.sched` with the weighted schedule towards the
 packet's destination (-1: all uplinks are equal), `group` the destination's edge switch at an edge switch and its pod at an
 aggregation switch, `small` 1 for an ACK and 0 for data, `port` the input port, `host` the destination host, `at` the first
-host register of this (flow, size bin), `now` the time in ticks. A `sched` row lists a port as often as its weight says; its
+host register of this (flow, size bin), `congested` whether a full buffer lost the packet (else a dead link did), `now` the time in
+ticks. A `sched` row lists a port as often as its weight says; its
 slots are `sw.slots[offset + (1 + order) * length + position]` in the random port order `order`, with order -1 being the
 plain order of port numbers.
 """
@@ -55,6 +56,9 @@ class HostState(NamedTuple):
     index: np.ndarray  # int64[2 * n_flows] (a single entry where unused)
     rng: np.ndarray  # uint64[n_nodes]
     par: np.ndarray  # int64[8]
+    known: np.ndarray  # int64[1]: 1 once hosts know of the failures (the time G)
+    path_at: np.ndarray  # int64[registers, 2]: offset and length in `paths`; length 0: all paths survive (one row if unused)
+    paths: np.ndarray  # int32[...]: surviving paths, in the order in which they are taken
 
 
 @dataclass(frozen=True)
@@ -114,6 +118,11 @@ class Balancer(BaseModel):
     def init_hosts(self, shape: Shape, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """(registers int64[host_registers], index int64[2 * n_flows])."""
         return np.zeros(1, np.int64), np.zeros(1, np.int64)
+
+    def init_paths(self, shape: Shape, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(path_at, paths) of a host that names paths, from the capacities of edge (int64[n_edges, A]) and aggregation
+        switches' cables (int64[P, A, max(C, 1)]) after the failure."""
+        return np.zeros((1, 2), np.int64), np.zeros(1, np.int32)
 
     def host_bytes(self, shape: Shape) -> int:
         """Bytes of balancing state the busiest host holds."""

@@ -3,7 +3,8 @@
 A pointer per (destination host, size bin) walks over the switches of the lowest common layer; the label is the path index:
 slot `label mod A` at the edge switch, slot `label div A` at the aggregation switch, so consecutive packets leave by different
 uplinks. With `digit_reversed = false` the aggregation digit turns slowest. Pointers start at random. ACKs have pointers of
-their own. A switch that knows of a failure maps the index onto its weighted schedule.
+their own. Once failures are known everywhere, a pointer walks over the surviving paths only. A switch that knows the uplink to be dead
+takes the slot of its schedule that the index falls on.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from pydantic import Field
 
 from ofancore.balancers.base import BY_PATH, PATH_LABEL, Balancer, Shape, slot
+from ofancore.balancers.switch_rr import leads
 from ofancore.jit import kernel
 
 
@@ -48,6 +50,28 @@ class HostDr(Balancer):
         index = 2 * pairs + np.tile([0, 1], len(shape.flow_src))
         return rng.integers(0, paths, self.host_registers(shape)), index
 
+    def init_paths(self, shape: Shape, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        fabric, a = shape.fabric, shape.fabric.A
+        c = max(fabric.C, 1)
+        index = 2 * self._pairs(shape) + np.tile([0, 1], len(shape.flow_src))
+        path_at = np.zeros((self.host_registers(shape), 2), np.int64)
+        rows: dict[tuple[int, int], tuple[int, int]] = {}
+        paths: list[int] = []
+        sender = np.stack([shape.flow_src, shape.flow_dst], axis=1).ravel()
+        receiver = np.stack([shape.flow_dst, shape.flow_src], axis=1).ravel()
+        for at, e, g in zip(index, fabric.edge_of(sender), fabric.edge_of(receiver)):
+            if (e, g) not in rows:
+                p, q = e // fabric.E, g // fabric.E
+                alive = ((low[e] > 0) & (low[g] > 0))[:, None] & ((high[p] > 0) & (high[q] > 0) if p != q else True)
+                alive = np.broadcast_to(alive, (a, c))
+                walk = [path_of_step(s, a, c, self.digit_reversed) for s in range(a * c)]
+                walk = [path for path in walk if alive[path % a, path // a]]
+                whole = len(walk) == a * c or e == g
+                rows[e, g] = (0, 0) if whole else (len(paths), len(walk))
+                paths += [] if whole else walk
+            path_at[at] = rows[e, g]
+        return path_at, np.array(paths or [0], np.int32)
+
     def host_bytes(self, shape: Shape) -> int:
         n = shape.fabric.n_hosts
         sends = np.unique(np.concatenate([shape.flow_src * n + shape.flow_dst, shape.flow_dst * n + shape.flow_src])) // n
@@ -55,14 +79,26 @@ class HostDr(Balancer):
 
 
 @kernel
+def path_of_step(step, a, c, reversed_digits):
+    """Path index at a step of the walk over all paths."""
+    if reversed_digits:
+        return step
+    return step // c + (step % c) * a
+
+
+@kernel
 def label_path(hx, at, host, flow, seq, now):
     """The pointer of this destination and size bin, advanced by one."""
-    path = hx.reg[at]
+    step = hx.reg[at]
     a, c = hx.par[0], hx.par[1]
-    hx.reg[at] = path + 1 if path + 1 < a * c else 0
-    if hx.par[2] != 0:
-        return path
-    return path // c + (path % c) * a
+    if hx.known[0] != 0 and hx.path_at[at, 1] > 0:
+        length = hx.path_at[at, 1]
+        if step >= length:
+            step = step % length
+        hx.reg[at] = step + 1 if step + 1 < length else 0
+        return np.int64(hx.paths[hx.path_at[at, 0] + step])
+    hx.reg[at] = step + 1 if step + 1 < a * c else 0
+    return path_of_step(step, a, c, hx.par[2] != 0)
 
 
 @kernel
@@ -70,4 +106,6 @@ def choose_by_path(sw, node, up, width, sched, group, small, port, host, label, 
     """The slot that the label names at this tier; uplinks from `par[3]` on belong to aggregation switches."""
     a = sw.par[0]
     digit = label % a if up < sw.par[3] else label // a
+    if sched >= 0 and leads(sw, sched, digit):
+        return digit
     return slot(sw, width, sched, digit)

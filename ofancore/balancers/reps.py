@@ -1,8 +1,8 @@
 """REPS: recycled entropies (Bonato et al., EuroSys 2025; the paper's "Host Pkt AR").
 
 A flow keeps a ring of 8 labels. An ACK without an ECN mark writes its label at the head; a send takes the oldest label
-that was not yet reused, or a random one if there is none. A loss (under `erasure`: the oracle's notice) freezes the ring:
-for `freeze_ns` the cached labels are cycled through even when reused, so that a path known to work is preferred to an unknown
+that was not yet reused, or a random one if there is none. A loss that congestion does not explain (public code: a timeout where
+packets are trimmed; under `erasure`: the oracle's notice of a dead link) freezes the ring: for `freeze_ns` the cached labels are cycled through even when reused, so that a path known to work is preferred to an unknown
 one; the first ACK after that leaves the freeze, empties the ring and explores `explore` random labels.
 """
 
@@ -27,7 +27,7 @@ class Reps(Balancer):
     """Packet granularity, the host recycles labels that came back unmarked."""
 
     kind: Literal["reps"] = "reps"
-    freeze_on_loss: bool = Field(True, description="a loss freezes the ring (public code: on a timeout)")
+    freeze_on_loss: bool = Field(True, description="a loss on a dead link freezes the ring (public code: a timeout does)")
     freeze_ns: float = Field(100_000, ge=0, description="time until a frozen ring is left (REPS artifact, micro failures: 100 us)")
     explore: int = Field(16, ge=0, description="random labels after a freeze (uet-htsim: 16)")
     title: ClassVar[str] = "Host Pkt AR (REPS)"
@@ -89,10 +89,10 @@ def on_ack_reps(hx, at, host, label, ecn, now):
 
 
 @kernel
-def on_loss_reps(hx, at, host, label, now):
-    """Freeze, unless frozen or exploring already."""
+def on_loss_reps(hx, at, host, label, congested, now):
+    """Freeze, unless congestion explains the loss, or frozen or exploring already."""
     reg = hx.reg
-    if hx.par[0] != 0 and reg[at + FROZEN] == 0 and reg[at + EXPLORE] == 0:
+    if hx.par[0] != 0 and congested == 0 and reg[at + FROZEN] == 0 and reg[at + EXPLORE] == 0:
         reg[at + FROZEN] = 1
         reg[at + READ] = 0
         reg[at + EXIT] = now + hx.par[1]

@@ -72,13 +72,23 @@ def queue_ack(w, block, h, word):
 
 
 @inner
+def count_ack(w, block, h, now, flow):
+    """One packet more is known to have arrived; with the last one the flow is done (when the slot of its ACK on the link ends)."""
+    w.tx[flow, c.ACKED] += 1
+    if w.tx[flow, c.ACKED] == w.packets[flow]:
+        w.tx[flow, c.DONE] = now + w.link[h, c.GAP]
+        w.stats[block, c.FINISHED] += 1
+
+
+@inner
 def hear_loss(w, block, h, now, word):
-    """The erasure oracle's notice: data is replaced by one more coded packet, an ACK is sent again."""
+    """The erasure oracle's notice: lost data is replaced by one more coded packet, what a lost ACK would have told is known now."""
     flow = word >> FLOW_AT
     if (word >> KIND_AT) & KIND_MASK == ACK:
-        queue_ack(w, block, h, word)
+        count_ack(w, block, h, now, flow)
         return
-    on_loss(w.conf[c.HOST_CODE], w.hx, w.hx.index[(2 * flow) % w.hx.index.shape[0]], h, (word >> LABEL_AT) & LABEL_MASK, now)
+    label = (word >> LABEL_AT) & LABEL_MASK
+    on_loss(w.conf[c.HOST_CODE], w.hx, w.hx.index[(2 * flow) % w.hx.index.shape[0]], h, label, word & 1, now)
     w.tx[flow, c.TO_SEND] += 1
     w.stats[block, c.REPLACED] += 1
     if w.tx[flow, c.IN_RING] == 0:
@@ -114,13 +124,10 @@ def receive_data(w, block, h, now, word):
 
 @inner
 def receive_ack(w, block, h, now, word):
-    """Tell the balancer, count the ACK, and finish the flow with its last one (when that ACK's slot on the link ends)."""
+    """Tell the balancer, and count the ACK."""
     flow = word >> FLOW_AT
     on_ack(w.conf[c.HOST_CODE], w.hx, w.hx.index[(2 * flow) % w.hx.index.shape[0]], h, (word >> LABEL_AT) & LABEL_MASK, word & 1, now)
-    w.tx[flow, c.ACKED] += 1
-    if w.tx[flow, c.ACKED] == w.packets[flow]:
-        w.tx[flow, c.DONE] = now + w.link[h, c.GAP]
-        w.stats[block, c.FINISHED] += 1
+    count_ack(w, block, h, now, flow)
 
 
 @inner

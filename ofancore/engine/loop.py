@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from ofancore.bits import FLOW_AT, KIND_AT, KIND_MASK, PLACE_MASK
+from ofancore.bits import ACK, FLOW_AT, PLACE_MASK
 from ofancore.engine import layout as c
 from ofancore.engine.hosts import next_send, serve_host
 from ofancore.engine.streams import drain_spills
@@ -45,6 +45,8 @@ def enter_epochs(w, now):
     while w.clock[c.CUT_NEXT] < w.cuts.shape[0] and w.cuts[w.clock[c.CUT_NEXT], 0] <= now:
         epoch = w.cuts[w.clock[c.CUT_NEXT], 1]
         w.clock[c.EPOCH] = epoch
+        if epoch == 3:
+            w.hx.known[0] = 1
         w.clock[c.CUT_NEXT] += 1
         if epoch == 1:
             for i in range(w.change.shape[0]):
@@ -80,7 +82,7 @@ def hear_later(w, h, note):
 
 @inner(forceinline=False)
 def deliver_notes(w):
-    """Hand the losses of a window to the hosts that sent the packets; False if the notices have no room (call again)."""
+    """Hand the losses of a window to the hosts that send the flows; False if the notices have no room (call again)."""
     for block in range(w.stats.shape[0]):
         for row in range(w.stats[block, c.FREED]):
             w.note[w.freed[block, row], c.NOTE_LINK] = w.clock[c.NOTES_FREE]
@@ -98,8 +100,7 @@ def deliver_notes(w):
             w.note[note, c.NOTE_TIME] = w.lost[block, row, c.NOTE_TIME]
             w.note[note, c.NOTE_WORD] = word
             w.note[note, c.NOTE_NODE] = w.lost[block, row, c.NOTE_NODE]
-            sender = 1 - ((word >> KIND_AT) & KIND_MASK)  # an ACK goes to where data comes from, and the other way round
-            hear_later(w, w.route[2 * (word >> FLOW_AT) + sender] & PLACE_MASK, note)
+            hear_later(w, w.route[2 * (word >> FLOW_AT) + ACK] & PLACE_MASK, note)  # an ACK goes to where data comes from
         w.stats[block, c.LOST] = 0
         w.clock[c.SPILL_ROW] = 0
     w.clock[c.SPILL_BLOCK] = 0

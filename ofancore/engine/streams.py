@@ -43,8 +43,10 @@ def append(w, block, l, arrival, word):
 
 @inner
 def lose(w, block, node, now, word, reason):
-    """Count a lost packet and note its loss for the host that sent it."""
+    """Count a lost packet and note its loss for the sender of its flow; the ecn bit of lost data says that a buffer was full."""
     kind = (word >> KIND_AT) & KIND_MASK
+    if kind == DATA:
+        word = word | 1 if reason == c.DROPPED_FULL else word & ~1
     w.stats[block, reason + kind] += 1
     row = w.stats[block, c.LOST]
     if row == w.lost.shape[1]:

@@ -9,8 +9,6 @@ from ofancore.engine import layout as c
 from ofancore.engine.layout import World
 from ofancore.fabric import Fabric
 
-FIRST_RING = 64  # packets; a link at full rate holds about 25 in the default fabric
-NO_LIMIT = np.int64(1) << np.int64(60)
 
 
 def blocks_of(fabric: Fabric, threads: int) -> np.ndarray:
@@ -46,10 +44,12 @@ def build_world(
     """A world at time 0. `start` int64[n, 3]: (host, time, flow), sorted; `flows`: a workload's `Flows`."""
     n_links, n_hosts, n_flows = fabric.n_links, fabric.n_hosts, len(flows)
     i64 = np.int64
-    link[:, c.RING] = np.arange(n_links) * FIRST_RING
-    link[:, c.MASK] = FIRST_RING - 1
+    per_window = int(conf[c.WINDOW]) // int(link[:, c.SIZE].min() + link[:, c.GAP].min()) + 1  # data packets of a link at full rate
+    first_ring = 1 << (5 * per_window).bit_length()  # room for a window's data and ACKs twice over: 64 in the default fabric
+    link[:, c.RING] = np.arange(n_links) * first_ring
+    link[:, c.MASK] = first_ring - 1
     clock = np.zeros(c.CLOCK_COLUMNS, i64)
-    clock[c.ARENA_USED] = n_links * FIRST_RING
+    clock[c.ARENA_USED] = n_links * first_ring
     in_first, in_links = fabric.inputs
     up, n_up, down = fabric.switch_outputs
     pod = np.zeros(fabric.n_nodes, i64)
@@ -83,7 +83,7 @@ def build_world(
 
     conf[c.BUCKET_SHIFT] = SLOT_BITS + shift
     n_buckets = (int(conf[c.WINDOW]) >> shift) + 2
-    rows = 4 * n_links + (1 << 14)
+    rows = n_links * (2 * per_window + 16) + capacity  # memory that is not written is not taken
     notes = 1 << 12
     note = np.zeros((notes, c.NOTE_COLUMNS), i64)
     free_list(note, 0, notes, -1)
@@ -94,7 +94,7 @@ def build_world(
         blocks=blocks_of(fabric, threads),
         link=link,
         head=np.zeros(n_links, i64),
-        ring=np.zeros((n_links * FIRST_RING * 3 // 2 + (1 << 14), 2), i64),
+        ring=np.zeros((n_links * first_ring * 3 // 2 + (1 << 14), 2), i64),
         in_first=in_first,
         in_links=in_links,
         up=up,

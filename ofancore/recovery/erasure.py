@@ -1,7 +1,8 @@
 """Erasure: the paper's ideal loss recovery, a rateless code without overhead.
 
-Any `message_packets` packets will do. An oracle tells the sender of a lost packet one base RTT after the loss (our choice; the
-paper leaves open how a sender learns of it): lost data is replaced by one more coded packet, a lost ACK is sent again.
+Any `message_packets` packets will do. An oracle tells the sender of a flow of each lost packet one base RTT after the loss (our choice;
+the paper leaves open how a sender learns of it): lost data is replaced by one more coded packet; what a lost ACK would have told is
+known then, as later ACKs would tell it in a cumulative scheme.
 """
 
 from __future__ import annotations

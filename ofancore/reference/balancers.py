@@ -83,36 +83,48 @@ class RandomUplink(SwitchTwin):
         return ports[self.rng.below(len(ports))]
 
 
+@dataclass
+class Turn:
+    """A round-robin pointer over ports in `order`."""
+
+    position: int
+    wraps: int
+    order: list[int]
+
+
 class RoundRobin(SwitchTwin):
     """Round robin over all uplinks, passing over those that do not lead there; reshuffled after every w-th wrap."""
 
     def load(self, registers):
-        self.position, self.wraps, *self.order = registers
+        length = 2 + self.width
+        parts = [registers[i : i + length] for i in range(0, len(registers), length)]
+        self.turns = [Turn(position, wraps, order) for position, wraps, *order in parts]
 
     def registers(self):
-        return [self.position, self.wraps, *self.order]
+        return [value for turn in self.turns for value in (turn.position, turn.wraps, *turn.order)]
 
     def choose(self, ask):
         usable = set(self.ports_of(ask))
+        turn = self.turns[ask.small if len(self.turns) == 2 else 0]
         while True:
-            uplink = self.order[self.position]
-            self.position += 1
-            if self.position == self.width:
-                self.position = 0
-                self.wrap()
+            uplink = turn.order[turn.position]
+            turn.position += 1
+            if turn.position == self.width:
+                turn.position = 0
+                self.wrap(turn)
             if uplink in usable:
                 return uplink
 
-    def wrap(self):
+    def wrap(self, turn):
         every = self.parameters["reshuffle_wraps"]
         if every == 0:
             return
-        self.wraps += 1
-        if self.wraps == every:
-            self.wraps = 0
+        turn.wraps += 1
+        if turn.wraps == every:
+            turn.wraps = 0
             for i in reversed(range(1, self.width)):
                 j = self.rng.below(i + 1)
-                self.order[i], self.order[j] = self.order[j], self.order[i]
+                turn.order[i], turn.order[j] = turn.order[j], turn.order[i]
 
 
 class LeastLoaded(SwitchTwin):
@@ -123,6 +135,8 @@ class LeastLoaded(SwitchTwin):
 
     def choose(self, ask):
         candidates = sorted(set(self.ports_of(ask)))
+        if self.parameters.get("ties") == "first":
+            return min(candidates, key=lambda uplink: self.load_of(uplink, ask.now))
         in_hand, equals = None, 0
         for uplink in candidates:
             if in_hand is None or self.load_of(uplink, ask.now) < self.load_of(in_hand, ask.now):
@@ -212,7 +226,7 @@ class ByPath(SwitchTwin):
         a = self.parameters["A"]
         digit = ask.label % a if self.tier == "edge" else ask.label // a
         ports = self.ports_of(ask)
-        return ports[digit % len(ports)]
+        return digit if digit in ports else ports[digit % len(ports)]
 
 
 # --- hosts
@@ -225,6 +239,7 @@ class SenderTwin:
         self.parameters = parameters
         self.index = index
         self.rngs = rngs  # Random of each host
+        self.known = False  # whether hosts know of the failures
         self.load(registers)
 
     def load(self, registers):
@@ -239,7 +254,7 @@ class SenderTwin:
     def on_ack(self, host, flow, label, ecn, now) -> None:
         pass
 
-    def on_loss(self, host, flow, label, now) -> None:
+    def on_loss(self, host, flow, label, congested, now) -> None:
         pass
 
 
@@ -263,14 +278,24 @@ class PathSender(SenderTwin):
         return self.pointers
 
     def next_label(self, host, flow, small, seq, now):
-        a, c = self.parameters["A"], max(self.parameters["C"], 1)
         at = self.index[2 * flow + small]
-        step = self.pointers[at]
-        self.pointers[at] = (step + 1) % (a * c)
+        walk = self.walk(flow, small)
+        step = self.pointers[at] % len(walk)
+        self.pointers[at] = (step + 1) % len(walk)
+        return walk[step]
+
+    def walk(self, flow, small) -> list[int]:
+        """Path indices in the order taken; once hosts know of the failures, those that survive."""
+        a, c = self.parameters["A"], max(self.parameters["C"], 1)
         if self.parameters["digit_reversed"]:
-            return step
-        lower, upper = divmod(step, c)  # the edge's uplink turns slowly, the aggregation's fast
-        return lower + upper * a
+            places = [(j, i) for i in range(c) for j in range(a)]
+        else:
+            places = [(j, i) for j in range(a) for i in range(c)]  # the edge's uplink turns slowly, the aggregation's fast
+        if self.known:
+            src, dst = self.parameters["ends"][flow]
+            cut = self.parameters["cut"].get((dst, src) if small else (src, dst), set())
+            places = [place for place in places if place not in cut]
+        return [j + a * i for j, i in places]
 
 
 class PlbFlow:
@@ -364,9 +389,9 @@ class RepsSender(SenderTwin):
             ring.head = (ring.head + 1) % 8
             ring.filled = min(ring.filled + 1, 8)
 
-    def on_loss(self, host, flow, label, now):
+    def on_loss(self, host, flow, label, congested, now):
         ring = self.flows[flow]
-        if self.parameters["freeze_on_loss"] and not ring.frozen and not ring.explore:
+        if self.parameters["freeze_on_loss"] and not congested and not ring.frozen and not ring.explore:
             ring.frozen = True
             ring.read = 0
             ring.thaw = now + self.parameters["freeze_ticks"]

@@ -36,7 +36,8 @@ def inputs_of(prepared: Prepared, until: int | None = None) -> Inputs:
         links=[healthy] * fabric.n_links,
         flows=flow_specs(prepared),
         balancer=scenario.balancer.kind,
-        parameters=parameters(scenario, fabric, base_rtt),
+        parameters=parameters(scenario, fabric, base_rtt)
+        | {"ends": [edge_pair(fabric, src, dst) for src, dst in zip(prepared.flows.src, prepared.flows.dst)], "cut": cut_paths(fabric, broken)},
         registers=switch_registers(prepared, tiers),
         host_registers=prepared.hx.reg.tolist(),
         host_index=prepared.hx.index.tolist(),
@@ -184,6 +185,33 @@ def known_weights(fabric, broken: dict[int, float]) -> dict[tuple[int, int, int]
                         names = [(f"{me}-core:{j}:{i}", f"agg:{q}:{j}-core:{j}:{i}") for i in range(fabric.C)]
                         weights = {i: min(capacity(up, whose), capacity(down, whose)) for i, (up, down) in enumerate(names)}
                         out[epoch, first_agg + p * fabric.A + j, q] = reduced(weights)
+    return out
+
+
+def edge_pair(fabric, src, dst) -> tuple[int, int]:
+    """The edge switches of two hosts."""
+    return int(src) // fabric.S, int(dst) // fabric.S
+
+
+def cut_paths(fabric, broken: dict[int, float]) -> dict[tuple[int, int], set[tuple[int, int]]]:
+    """Paths (aggregation index, core index) between two edge switches that a dead cable cuts, where there are any."""
+    dead = {fabric.cable_name(cable) for cable, share in broken.items() if share == 0}
+    edges = [(p, e) for p in range(fabric.P) for e in range(fabric.E)]
+    out = {}
+    for p, e in edges:
+        for q, g in edges:
+            if not dead or (p, e) == (q, g):
+                continue
+            cut = set()
+            for j in range(fabric.A):
+                for i in range(max(fabric.C, 1)):
+                    cables = {f"edge:{p}:{e}-agg:{p}:{j}", f"edge:{q}:{g}-agg:{q}:{j}"}
+                    if p != q:
+                        cables |= {f"agg:{p}:{j}-core:{j}:{i}", f"agg:{q}:{j}-core:{j}:{i}"}
+                    if cables & dead:
+                        cut.add((j, i))
+            if cut:
+                out[p * fabric.E + e, q * fabric.E + g] = cut
     return out
 
 

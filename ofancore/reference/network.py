@@ -106,11 +106,10 @@ class Node:
         self.run.clock.at(arrival, ARRIVAL, (link.head.number, link.head.inputs.index(link)), link.head.arrive, link, packet)
 
     def lose(self, now: int, packet: Packet, reason: str) -> None:
-        """The erasure oracle: the packet's sender hears of it one base round trip later."""
+        """The erasure oracle: the sender of the flow hears of it one base round trip later."""
         self.run.dropped[reason][packet.small] += 1
-        flow = self.run.flows[packet.flow]
-        sender = self.run.hosts[flow.dst if packet.small else flow.src]
-        self.run.clock.at(now + self.run.notice_delay, NOTICE, self.number, sender.hear, packet)
+        sender = self.run.hosts[self.run.flows[packet.flow].src]
+        self.run.clock.at(now + self.run.notice_delay, NOTICE, self.number, sender.hear, packet, reason == BUFFER_FULL)
 
 
 class Host(Node):
@@ -123,12 +122,12 @@ class Host(Node):
         self.open: deque[Flow] = deque()  # the round: the next to send is first
         self.waiting: deque[Flow] = deque()
 
-    def hear(self, now, packet):
+    def hear(self, now, packet, congested):
         flow = self.run.flows[packet.flow]
         if packet.small:
-            self.acks.append(packet)
+            self.count(now, flow)
         else:
-            self.run.sender.on_loss(self.number, flow.number, packet.label, now)
+            self.run.sender.on_loss(self.number, flow.number, packet.label, congested, now)
             self.run.replaced += 1
             flow.to_send += 1
             if flow not in self.open:
@@ -141,12 +140,16 @@ class Host(Node):
         self.run.delivered[packet.small] += 1
         if packet.small:
             self.run.sender.on_ack(self.number, flow.number, packet.label, packet.ecn, now)
-            flow.acked += 1
-            if flow.acked == flow.packets:
-                flow.done = now + link.gap
+            self.count(now, flow)
         else:
             self.receive(now, flow, packet)
         self.consider_sending(now)
+
+    def count(self, now, flow):
+        """One packet more is known to have arrived."""
+        flow.acked += 1
+        if flow.acked == flow.packets:
+            flow.done = now + self.nic.gap
 
     def receive(self, now, flow, packet):
         flow.got += 1

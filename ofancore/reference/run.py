@@ -168,6 +168,7 @@ class Run:
     def enter(self, now, epoch):
         """The failure strikes (1), its neighbours know (2), or all know (3)."""
         self.epoch = epoch
+        self.sender.known = epoch == 3
         if epoch != 1:
             return
         self.pace = self.inputs.pace[1]

@@ -58,7 +58,10 @@ class Sender:
         self.code = BALANCERS[kind].host_code
         par = np.zeros(8, np.int64)
         par[: len(parameters)] = parameters
-        self.hx = HostState(np.array(registers, np.int64), np.zeros(2, np.int64), np.array([seed], np.uint64), par)
+        none = np.zeros((1, 2), np.int64)
+        self.hx = HostState(
+            np.array(registers, np.int64), np.zeros(2, np.int64), np.array([seed], np.uint64), par, none[0, :1], none, np.zeros(1, np.int32)
+        )
 
     def label(self, seq=0, now=0, at=0):
         return next_label(self.code, self.hx, at, 0, 0, seq, now)
@@ -66,8 +69,8 @@ class Sender:
     def ack(self, label, ecn=0, now=0):
         on_ack(self.code, self.hx, 0, 0, label, ecn, now)
 
-    def loss(self, now=0):
-        on_loss(self.code, self.hx, 0, 0, 0, now)
+    def loss(self, now=0, congested=0):
+        on_loss(self.code, self.hx, 0, 0, 0, congested, now)
 
 
 def shape_of(radix, **kinds):
@@ -196,6 +199,17 @@ def test_jsq_breaks_ties_at_random_and_evenly():
     chosen = np.bincount([bench.ask(now=100) for _ in range(3000)], minlength=4)  # 50 and 100 are as idle as 0
     assert chosen[1] == 0
     assert abs(chosen[[0, 2, 3]] - 1000).max() < 5 * np.sqrt(1000 * 2 / 3)
+
+
+def test_deterministic_jsq_takes_the_first_of_a_tie():
+    bench = Bench("jsq", 4, queues=[150, 100, 0, 100], parameters=[1])
+    assert [bench.ask(now=100) for _ in range(5)] == [1] * 5
+    assert bench.sw.rng[0] == 1
+
+
+def test_round_robin_with_size_bins_turns_two_pointers():
+    bench = Bench("switch_rr", 3, registers=[1, 0, 2, 0, 1, 0, 0, 1, 2, 0], parameters=[0, 1])
+    assert [bench.ask(small=small) for small in (0, 1, 0, 1, 1)] == [0, 1, 1, 2, 0]
 
 
 def test_jsq_looks_at_live_ports_only():
@@ -350,6 +364,13 @@ def test_reps_without_freezing_ignores_losses():
     sender, rng = reps(freeze=False)
     sender.ack(11)
     sender.loss(now=5)
+    assert [sender.label(), sender.label()] == [11, rng.label()]
+
+
+def test_reps_does_not_freeze_when_a_full_buffer_lost_the_packet():
+    sender, rng = reps()
+    sender.ack(11)
+    sender.loss(now=5, congested=1)
     assert [sender.label(), sender.label()] == [11, rng.label()]
 
 
