@@ -18,6 +18,7 @@ from ofancore.errors import ScenarioError
 from ofancore.fabric import Fabric
 
 WHOLE = 20  # capacity of a healthy cable
+LONGEST = 1 << 13  # slots of a schedule; weights that need more are rounded
 NEIGHBOURS, EVERYBODY = 0, 1  # rows of knowledge
 
 
@@ -104,7 +105,9 @@ class Schedules:
         """Number of the schedule of these weights; -1 if all are equal and positive (no schedule needed)."""
         if weights[0] > 0 and (weights == weights[0]).all():
             return -1
-        divisor = reduce(gcd, (int(w) for w in weights)) or 1
+        if weights.sum() > LONGEST * reduce(gcd, weights.tolist()):
+            weights = np.where(weights > 0, np.maximum(weights * LONGEST // weights.sum(), 1), 0)
+        divisor = reduce(gcd, weights.tolist()) or 1
         key = (tier, *(int(w) // divisor for w in weights))
         if key not in self._numbers:
             w = list(key[1:])

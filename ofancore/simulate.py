@@ -141,7 +141,8 @@ def prepare(scenario: Scenario) -> Inputs:
     conf[c.HOST_CODE] = balancer.host_code
     conf[c.FRESH_ACKS] = packet.ack_label == "fresh"
     conf[c.PATH_ACKS] = balancer.path_acks
-    conf[c.WINDOW] = times.delay + times.ack
+    # any window up to the lookahead is right; a bounded number of packets a link bounds the scratch memory
+    conf[c.WINDOW] = min(times.delay + times.ack, 64 * slot, 4096 * (times.ack + times.gap))
     conf[c.NOTICE_DELAY] = round(base_rtt * scenario.recovery.notice_rtts)
     conf[c.OPEN_LIMIT] = flows.open_flows
     limit_ns = scenario.time_limit_ns

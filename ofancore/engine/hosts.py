@@ -161,7 +161,7 @@ def next_send(w, h, now):
 def serve_host(w, block, h, pace, begin, end):
     """All that a host does in [begin, end); `pace` is the least time between the starts of two data packets."""
     inbox = w.in_links[w.in_first[h]]
-    head, tail = w.head[inbox], w.link[inbox, c.TAIL]
+    head, tail = w.head[inbox], w.seen[inbox]
     ring, mask = w.link[inbox, c.RING], w.link[inbox, c.MASK]
     now = begin
     handled = 0

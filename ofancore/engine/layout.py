@@ -117,7 +117,7 @@ FAULT_SPILL, FAULT_LOST, FAULT_ACKS, FAULT_UPLINK = 1, 2, 3, 4
     HOST_CODE,
     FRESH_ACKS,  # ACKs draw labels of their own
     PATH_ACKS,  # ACKs take the receiver's own path pointers
-    WINDOW,  # lookahead
+    WINDOW,  # at most the lookahead
     NOTICE_DELAY,  # base RTT after which the oracle tells of a loss
     OPEN_LIMIT,  # flows a host keeps open at a time
     TIME_LIMIT_AT,
@@ -142,6 +142,7 @@ class World(NamedTuple):
     # fabric
     link: np.ndarray  # int64[n_links, LINK_COLUMNS]
     head: np.ndarray  # int64[n_links]: packets ever taken from a link's stream
+    seen: np.ndarray  # int64[n_links]: TAIL at the last barrier; what is appended later arrives after the window
     ring: np.ndarray  # int64[arena, 2]: (arrival time, packet word)
     in_first: np.ndarray  # int64[n_nodes + 1]
     in_links: np.ndarray  # int64[n_links]

@@ -155,6 +155,8 @@ def begin_window(w):
             clock[c.NOW] = max(clock[c.NOW], jump)
         for block in range(w.stats.shape[0]):
             w.stats[block, c.HANDLED] = 0
+    for l in range(w.seen.shape[0]):
+        w.seen[l] = w.link[l, c.TAIL]
     begin = clock[c.NOW]
     enter_epochs(w, begin)
     if begin > w.conf[c.TIME_LIMIT_AT]:

@@ -28,7 +28,7 @@ def gather(w, block, node, begin, end):
     for at in range(w.in_first[node], w.in_first[node + 1]):
         l = w.in_links[at]
         head = w.head[l]
-        tail = w.link[l, c.TAIL]
+        tail = w.seen[l]
         if head == tail:
             continue
         ring = w.link[l, c.RING]

@@ -94,6 +94,7 @@ def build_world(
         blocks=blocks_of(fabric, threads),
         link=link,
         head=np.zeros(n_links, i64),
+        seen=np.zeros(n_links, i64),
         ring=np.zeros((n_links * first_ring * 3 // 2 + (1 << 14), 2), i64),
         in_first=in_first,
         in_links=in_links,
