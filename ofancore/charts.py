@@ -1,4 +1,4 @@
-"""How figures look: one theme, a few chart forms, and saving; the palette is in `palette.py`.
+"""The chart forms that figures are made of, their set-up in words, and saving; how they look is in `theme.py`.
 
 Lines are labelled at their ends. Every form takes a tidy table with `label` and the columns of `metrics.summarise`, and
 every mark has a tooltip; in the HTML version a click isolates a scheme and a double click brings all back.
@@ -6,9 +6,7 @@ every mark has a tooltip; in the HTML version a click isolates a scheme and a do
 
 from __future__ import annotations
 
-import math
 import warnings
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import altair as alt
@@ -16,155 +14,9 @@ import pandas as pd
 
 from ofancore.palette import name_of, order, style
 from ofancore.plan import write_file
+from ofancore.theme import FAINT, HEIGHT, INK, WIDTH, Axis, faded, panel_title, pick, powers_of_two, scales, spread, title
 
-FONT = "Liberation Sans"
-INK, FAINT, GRID = "#222222", "#767676", "#e6e6e6"
-WIDTH, HEIGHT = 300, 250
-
-
-@alt.theme.register("ofan", enable=True)
-def theme() -> alt.theme.ThemeConfig:
-    text = {"labelFontSize": 11, "titleFontSize": 12, "labelColor": INK, "titleColor": INK, "titleFontWeight": "normal"}
-    return {
-        "config": {
-            "font": FONT,
-            "background": "white",
-            "view": {"stroke": None, "continuousWidth": WIDTH, "continuousHeight": HEIGHT},
-            "title": {
-                "anchor": "start", "frame": "group", "fontSize": 14, "fontWeight": "bold", "color": INK, "offset": 14,
-                "subtitleFontSize": 11.5, "subtitleColor": FAINT, "subtitlePadding": 5, "subtitleLineHeight": 15,
-            },
-            "axis": {
-                **text, "gridColor": GRID, "domainColor": FAINT, "tickColor": FAINT,
-                "titlePadding": 8, "tickSize": 4, "labelOverlap": "greedy",
-            },
-            "header": {"labelFontSize": 12, "labelColor": INK, "titleFontSize": 12, "labelFontWeight": "bold"},
-            "legend": {**text, "symbolSize": 60, "orient": "bottom"},
-            "text": {"font": FONT, "fontSize": 11},
-            "concat": {"spacing": 28},
-        }
-    }  # fmt: skip
-
-
-# The kernel's default renderer loads scripts from the network; SVG shows offline, in JupyterLab and under papermill.
-alt.renderers.enable("svg")
-
-pick = alt.selection_point(name="pick", fields=["scheme"], on="click", clear="dblclick")
-_faded = alt.when(pick).then(alt.value(1.0)).otherwise(alt.value(0.12))
-
-
-def scales(labels) -> dict:
-    """Colour, dash and shape encodings of the schemes in a chart, without a legend."""
-    labels = order(labels)
-    names = [name_of(label) for label in labels]
-
-    def scale(values):
-        return alt.Scale(domain=names, range=values)
-
-    return {
-        "color": alt.Color("scheme:N", scale=scale([style(x).colour for x in labels]), legend=None),
-        "strokeDash": alt.StrokeDash("scheme:N", scale=scale([list(style(x).dash) for x in labels]), legend=None),
-        "shape": alt.Shape("scheme:N", scale=scale([style(x).marker for x in labels]), legend=None),
-    }
-
-
-def title(finding: str, setup: str | list[str]) -> alt.TitleParams:
-    """The finding in bold (broken at newlines), the set-up below it."""
-    return alt.TitleParams(text=finding.split("\n"), subtitle=[setup] if isinstance(setup, str) else setup)
-
-
-def spread(positions: list[float], gap: float, low: float, high: float) -> list[float]:
-    """Move positions apart to at least `gap`, as little as possible, within [low, high]; order is kept."""
-    if not positions:
-        return []
-    gap = min(gap, (high - low) / max(1, len(positions) - 1))
-    by_place = sorted(range(len(positions)), key=lambda i: positions[i])
-    blocks: list[list] = []  # [members, centre]
-    for i in by_place:
-        blocks.append([[i], min(max(positions[i], low), high)])
-        while True:
-            members, centre = blocks[-1]
-            half = gap * (len(members) - 1) / 2
-            centre = blocks[-1][1] = min(max(centre, low + half), high - half)
-            if len(blocks) < 2:
-                break
-            before, centre_before = blocks[-2]
-            if centre - half - (centre_before + gap * (len(before) - 1) / 2) >= gap - 1e-9:
-                break
-            merged = before + members
-            blocks[-2:] = [[merged, (centre_before * len(before) + centre * len(members)) / len(merged)]]
-    placed = [0.0] * len(positions)
-    for members, centre in blocks:
-        for rank, i in enumerate(members):
-            placed[i] = centre + gap * (rank - (len(members) - 1) / 2)
-    return placed
-
-
-@dataclass(frozen=True)
-class Axis:
-    """An axis: its title with the unit, its scale and, if wanted, limits, ticks and a number format."""
-
-    title: str
-    log: bool = False
-    limits: tuple[float, float] | None = None
-    ticks: tuple | None = None
-    format: str = ",.6~g"
-    names: tuple[tuple[float, str], ...] = ()  # ticks with a text of their own; they replace all others unless `ticks` lists more
-
-    def over(self, values) -> Axis:
-        """With limits that hold the values (and zero, on a linear axis)."""
-        if self.limits is not None:
-            return self
-        finite = [float(v) for v in values if v is not None and math.isfinite(v) and (v > 0 or not self.log)]
-        if not finite:
-            return self._with((0.1, 1) if self.log else (0, 1))
-        low, high = min(finite), max(finite)
-        if self.log:
-            room = (high / low) ** 0.04 if high > low else 1.5
-            return self._with((low / room, high * room))
-        low = min(low, 0.0)
-        high = high if high > low else low + 1
-        return self._with((low if low == 0 else low - 0.04 * (high - low), high + 0.04 * (high - low)))
-
-    def _with(self, limits):
-        return replace(self, limits=limits)
-
-    def _place(self, value: float) -> float:
-        low, high = (math.log(v) if self.log else v for v in self.limits)
-        return ((math.log(value) if self.log else value) - low) / (high - low)
-
-    def pixel(self, value: float, size: float) -> float:
-        return min(1.0, max(0.0, self._place(value))) * size if not self.log or value > 0 else 0.0
-
-    def value_at(self, pixel: float, size: float) -> float:
-        low, high = (math.log(v) if self.log else v for v in self.limits)
-        at = low + pixel / size * (high - low)
-        return math.exp(at) if self.log else at
-
-    def encode(self, channel, field: str):
-        scale = alt.Scale(type="log" if self.log else "linear", domain=list(self.limits), nice=False)
-        ticks = decades(*self.limits) if self.ticks is None and self.log else self.ticks
-        if self.names and self.ticks is None:
-            ticks = [value for value, _ in self.names]
-        text = "datum.label"
-        for value, name in self.names:
-            text = f"datum.value == {value} ? '{name}' : {text}"
-        if ticks is None:
-            axis = alt.Axis(format=self.format, tickCount=5)
-        else:
-            axis = alt.Axis(format=self.format, values=[t for t in ticks if self.limits[0] <= t <= self.limits[1]], labelExpr=text)
-        return channel(f"{field}:Q", title=self.title, scale=scale, axis=axis)
-
-
-def powers_of_two(low: int, high: int, step: int = 1) -> tuple[int, ...]:
-    return tuple(2**i for i in range(low, high + 1, step))
-
-
-def decades(low: float, high: float) -> list[float]:
-    """Ticks of a log axis: 1, 2 and 5 of every decade; 1 alone over more than three decades."""
-    steps = (1,) if high > 1000 * low else (1, 2, 5)
-    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    return [step * 10.0**e for e in range(first, last + 1) for step in steps]
+__all__ = ["Axis", "dots", "figure", "lines", "name_of", "order", "powers_of_two", "rows", "save", "setup", "style", "vertical"]
 
 
 def _tooltips(x: str, x_axis: Axis, y_axis: Axis, extra: dict) -> list:
@@ -174,10 +26,6 @@ def _tooltips(x: str, x_axis: Axis, y_axis: Axis, extra: dict) -> list:
         for c, t in (("mean", "mean"), ("low", "95% from"), ("high", "95% to"))
     ]
     return tips + [alt.Tooltip(f"{c}:Q", title=t) for c, t in extra.items()]
-
-
-def _panel(text: str, offset: int = 8) -> alt.TitleParams:
-    return alt.TitleParams(text, fontSize=12, anchor="start", frame="group", offset=offset)
 
 
 def lines(
@@ -214,13 +62,13 @@ def lines(
     layers = [
         base.mark_area(opacity=0.16).encode(xe, alt.Y("low:Q", scale=ye["scale"], title=y_axis.title), alt.Y2("high:Q"), sc["color"],
                                             opacity=alt.when(pick).then(alt.value(0.16)).otherwise(alt.value(0.02))),
-        base.mark_line(strokeWidth=1.8).encode(xe, ye, sc["color"], sc["strokeDash"], opacity=_faded),
-        base.mark_point(size=34, filled=True).encode(xe, ye, sc["color"], sc["shape"], tooltip=tips, opacity=_faded).add_params(pick),
+        base.mark_line(strokeWidth=1.8).encode(xe, ye, sc["color"], sc["strokeDash"], opacity=faded),
+        base.mark_point(size=34, filled=True).encode(xe, ye, sc["color"], sc["shape"], tooltip=tips, opacity=faded).add_params(pick),
     ]  # fmt: skip
     hollow = data[data["unfinished"] > 0]
     if len(hollow):
         layers.append(
-            alt.Chart(hollow).mark_point(size=90, filled=False, strokeWidth=1.4).encode(xe, ye, sc["color"], tooltip=tips, opacity=_faded)
+            alt.Chart(hollow).mark_point(size=90, filled=False, strokeWidth=1.4).encode(xe, ye, sc["color"], tooltip=tips, opacity=faded)
         )
     ending = [] if not ends else [(name_of(k), k, g.sort_values("x").iloc[-1]) for k, g in data.groupby("label")]
     texts = [(n, style(k).colour, r["mean"], n) for n, k, r in ending]
@@ -237,10 +85,10 @@ def lines(
         text = alt.Chart(pd.DataFrame(rows)).mark_text(align="left", dx=7, fontSize=10.5, clip=False)
         layers.append(
             text.encode(
-                x=alt.value(width), y=y_axis.encode(alt.Y, "y"), text="scheme:N", color=alt.Color("colour:N", scale=None), opacity=_faded
+                x=alt.value(width), y=y_axis.encode(alt.Y, "y"), text="scheme:N", color=alt.Color("colour:N", scale=None), opacity=faded
             )
         )
-    return alt.layer(*layers).properties(width=width, height=height, title=_panel(panel))
+    return alt.layer(*layers).properties(width=width, height=height, title=panel_title(panel))
 
 
 def dots(
@@ -269,10 +117,10 @@ def dots(
     base = alt.Chart(shown)
     layers = [
         base.mark_rule(strokeWidth=2.4).encode(
-            y=rows, x=alt.X("low:Q", scale=xe["scale"], title=y_axis.title), x2="high:Q", color=sc["color"], opacity=_faded
+            y=rows, x=alt.X("low:Q", scale=xe["scale"], title=y_axis.title), x2="high:Q", color=sc["color"], opacity=faded
         ),
         base.mark_point(size=70, filled=True, opacity=1)
-        .encode(xe, rows, sc["color"], sc["shape"], tooltip=tips, opacity=_faded)
+        .encode(xe, rows, sc["color"], sc["shape"], tooltip=tips, opacity=faded)
         .add_params(pick),
     ]
     lost = data[data["unfinished"] > 0].copy()
@@ -289,7 +137,7 @@ def dots(
                 x=alt.X("at:Q", scale=xe["scale"]), y=alt.value(0), text="what:N"
             )
         )
-    return alt.layer(*layers).properties(width=width, height=row * len(labels), title=_panel(panel, 16 if paper else 8))
+    return alt.layer(*layers).properties(width=width, height=row * len(labels), title=panel_title(panel, 16 if paper else 8))
 
 
 def rows(table: pd.DataFrame, row: str, x_axis: Axis, panel: str = "", width: int = WIDTH, step: int = 26) -> alt.LayerChart:
@@ -317,11 +165,11 @@ def rows(table: pd.DataFrame, row: str, x_axis: Axis, panel: str = "", width: in
     del tips[2]
     base = alt.Chart(data)
     bars = base.mark_rule(strokeWidth=2).encode(
-        y=y, x=alt.X("low:Q", scale=xe["scale"], title=x_axis.title), x2="high:Q", color=color, opacity=_faded
+        y=y, x=alt.X("low:Q", scale=xe["scale"], title=x_axis.title), x2="high:Q", color=color, opacity=faded
     )
-    marks = base.mark_point(size=60, filled=True).encode(xe, y, color, shape, tooltip=tips, opacity=_faded).add_params(pick)
+    marks = base.mark_point(size=60, filled=True).encode(xe, y, color, shape, tooltip=tips, opacity=faded).add_params(pick)
     size = step * data["row"].nunique()
-    return alt.layer(bars, marks).properties(width=width, height=size, title=_panel(panel))
+    return alt.layer(bars, marks).properties(width=width, height=size, title=panel_title(panel))
 
 
 def vertical(x_axis: Axis, at: float, text: str, height: int = HEIGHT) -> alt.LayerChart:

@@ -1,8 +1,9 @@
 """The slow twin: the engine's model a second time, in plain objects and one event list, to compare with step for step.
 
-    words.py      packets, random numbers, hashes        balancers.py  a plain twin of every balancer
-    network.py    links, flows, hosts, switches          run.py        wiring and the event loop
-    inputs.py     what both twins are given
+    words.py      packets, random numbers, hashes        switches.py   the balancers' decisions at a switch
+    network.py    links, flows, hosts, switches          senders.py    their decisions at a host
+    inputs.py     what both twins are given              balancers.py  both, by balancer
+    run.py        wiring and the event loop
 
 No numba, no windows, no cleverness: what is fast in the engine is obvious here. Events at one instant and node are ordered as the
 model says: changes of the fabric, then loss notices by (node of the loss, order there), then arrivals by input port, then flows

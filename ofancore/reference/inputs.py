@@ -37,7 +37,10 @@ def inputs_of(prepared: Prepared, until: int | None = None) -> Inputs:
         flows=flow_specs(prepared),
         balancer=scenario.balancer.kind,
         parameters=parameters(scenario, fabric, base_rtt)
-        | {"ends": [edge_pair(fabric, src, dst) for src, dst in zip(prepared.flows.src, prepared.flows.dst)], "cut": cut_paths(fabric, broken)},
+        | {
+            "ends": [edge_pair(fabric, src, dst) for src, dst in zip(prepared.flows.src, prepared.flows.dst)],
+            "cut": cut_paths(fabric, broken),
+        },
         registers=switch_registers(prepared, tiers),
         host_registers=prepared.hx.reg.tolist(),
         host_index=prepared.hx.index.tolist(),

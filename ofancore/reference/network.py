@@ -9,7 +9,7 @@ import heapq
 from collections import deque
 from dataclasses import dataclass, field, replace
 
-from ofancore.reference.balancers import Request, SwitchTwin
+from ofancore.reference.switches import Request, SwitchTwin
 from ofancore.reference.words import Packet, Random, mix32
 
 # What happens at one instant, in order: changes of the fabric, loss notices, arrivals, flows that start by time, sends.

@@ -83,9 +83,7 @@ class Run:
         self.hops = self.replaced = 0
         self.sent, self.delivered = [0, 0], [0, 0]
         self.dropped = {BUFFER_FULL: [0, 0], DEAD_LINK: [0, 0], NO_ROUTE: [0, 0]}
-        self.flows = [
-            Flow(number, f.src, f.dst, f.packets, f.waits, list(f.followers), f.packets) for number, f in enumerate(inputs.flows)
-        ]
+        self.flows = [Flow(number, f.src, f.dst, f.packets, f.waits, list(f.followers), f.packets) for number, f in enumerate(inputs.flows)]
         self.make_nodes()
         self.make_links()
         self.make_balancers()

@@ -8,7 +8,8 @@ from ofancore.balancers.base import N_ORDERS
 from ofancore.bits import LABEL_MASK
 from ofancore.engine import layout as c
 from ofancore.fabric import AGG, EDGE, Fabric
-from ofancore.reference.balancers import TWINS, Request, iwrr
+from ofancore.reference.balancers import TWINS
+from ofancore.reference.switches import Request, iwrr
 from ofancore.reference.words import Random, hash_below
 
 DATA, ACK = 0, 1

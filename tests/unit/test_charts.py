@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ofancore import charts, palette
+from ofancore import charts, palette, theme
 from ofancore.balancers import BALANCERS
 from ofancore.charts import Axis
 
@@ -48,7 +48,7 @@ def test_an_unknown_scheme_is_drawn_and_comes_last():
 
 @given(st.lists(st.floats(0, 100), max_size=12), st.floats(1, 20))
 def test_labels_are_spread_within_bounds_and_in_order(places, gap):
-    moved = charts.spread(places, gap, 0, 100)
+    moved = theme.spread(places, gap, 0, 100)
     assert len(moved) == len(places)
     assert all(-1e-6 <= p <= 100 + 1e-6 for p in moved)
     ranked = sorted(moved)
@@ -68,8 +68,8 @@ def test_axis_goes_from_value_to_pixel_and_back(log):
 
 
 def test_decades():
-    assert charts.decades(1, 10) == [1, 2, 5, 10, 20, 50]
-    assert charts.decades(1, 1e5) == [10.0**i for i in range(6)]
+    assert theme.decades(1, 10) == [1, 2, 5, 10, 20, 50]
+    assert theme.decades(1, 1e5) == [10.0**i for i in range(6)]
 
 
 def drawn(chart) -> str:

@@ -31,7 +31,7 @@ def digest(*names):
     return h.hexdigest()[:16]
 
 
-DRAWING = digest("charts.py", "figures.py", "metrics.py", "notebook.py", "palette.py", "plan.py", "theory.py")
+DRAWING = digest("charts.py", "figures.py", "metrics.py", "notebook.py", "palette.py", "plan.py", "theme.py", "theory.py")
 JUDGING = digest("claims.py", "figures.py", "metrics.py", "plan.py")
 
 

@@ -1,0 +1,226 @@
+"""Plain twins of the switches' decisions: one object per switch, lists instead of registers.
+
+A twin starts from the engine's initial registers, since random starts are inputs, and can say what its registers look like at
+any time, since equal registers at the end mean that every decision was equal. In between it shares nothing with the engine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ofancore.reference.words import Random, hash_below
+
+
+@dataclass
+class Request:
+    """One question to a switch: where shall this packet go up?"""
+
+    now: int
+    group: int  # the destination's edge switch at an edge switch, its pod at an aggregation switch
+    small: int
+    port: int  # input port
+    host: int  # destination host
+    label: int
+    flow: int
+    weights: dict[int, int] | None = None  # of the uplinks, as the switch knows them; None: all alike
+
+
+def iwrr(weights: dict[int, int], order: list[int]) -> list[int]:
+    """Interleaved weighted round robin: in cycle c = 1.. serve port i, in the given order, iff its weight is at least c."""
+    cycles = range(1, max(weights.values(), default=0) + 1)
+    return [port for cycle in cycles for port in order if weights.get(port, 0) >= cycle]
+
+
+class SwitchTwin:
+    """Base: a switch with `width` uplinks, whose queues `queue_of(uplink, now)` tells."""
+
+    def __init__(self, registers, parameters, width, tier, salt, rng, orders, queue_of):
+        self.parameters = parameters
+        self.width = width
+        self.tier = tier
+        self.salt = salt
+        self.rng: Random = rng
+        self.orders = orders  # random port orders by number, as lists of uplinks
+        self.queue_of = queue_of
+        self.load(registers)
+
+    def load(self, registers: list[int]) -> None:
+        """Take the initial registers."""
+
+    def registers(self) -> list[int]:
+        """The registers as the engine would hold them."""
+        return []
+
+    def choose(self, ask: Request) -> int:
+        """The uplink, 0..width-1."""
+        raise NotImplementedError
+
+    def ports_of(self, ask: Request) -> list[int]:
+        """Slots towards the destination in plain order."""
+        return self.ports_in(range(self.width), ask)
+
+    def ports_in(self, order, ask: Request) -> list[int]:
+        """The same in another order of ports."""
+        return list(order) if ask.weights is None else iwrr(ask.weights, order)
+
+
+class Hashing(SwitchTwin):
+    """ECMP and every scheme with hashed labels."""
+
+    def choose(self, ask):
+        ports = self.ports_of(ask)
+        return ports[hash_below(ask.label, ask.flow, self.salt, len(ports))]
+
+
+class RandomUplink(SwitchTwin):
+    """RSQ."""
+
+    def choose(self, ask):
+        ports = self.ports_of(ask)
+        return ports[self.rng.below(len(ports))]
+
+
+@dataclass
+class Turn:
+    """A round-robin pointer over ports in `order`."""
+
+    position: int
+    wraps: int
+    order: list[int]
+
+
+class RoundRobin(SwitchTwin):
+    """Round robin over all uplinks, passing over those that do not lead there; reshuffled after every w-th wrap."""
+
+    def load(self, registers):
+        length = 2 + self.width
+        parts = [registers[i : i + length] for i in range(0, len(registers), length)]
+        self.turns = [Turn(position, wraps, order) for position, wraps, *order in parts]
+
+    def registers(self):
+        return [value for turn in self.turns for value in (turn.position, turn.wraps, *turn.order)]
+
+    def choose(self, ask):
+        usable = set(self.ports_of(ask))
+        turn = self.turns[ask.small if len(self.turns) == 2 else 0]
+        while True:
+            uplink = turn.order[turn.position]
+            turn.position += 1
+            if turn.position == self.width:
+                turn.position = 0
+                self.wrap(turn)
+            if uplink in usable:
+                return uplink
+
+    def wrap(self, turn):
+        every = self.parameters["reshuffle_wraps"]
+        if every == 0:
+            return
+        turn.wraps += 1
+        if turn.wraps == every:
+            turn.wraps = 0
+            for i in reversed(range(1, self.width)):
+                j = self.rng.below(i + 1)
+                turn.order[i], turn.order[j] = turn.order[j], turn.order[i]
+
+
+class LeastLoaded(SwitchTwin):
+    """The uplink of least load; the i-th of equals replaces the one in hand with probability 1/i."""
+
+    def load_of(self, uplink, now):
+        raise NotImplementedError
+
+    def choose(self, ask):
+        candidates = sorted(set(self.ports_of(ask)))
+        if self.parameters.get("ties") == "first":
+            return min(candidates, key=lambda uplink: self.load_of(uplink, ask.now))
+        in_hand, equals = None, 0
+        for uplink in candidates:
+            if in_hand is None or self.load_of(uplink, ask.now) < self.load_of(in_hand, ask.now):
+                in_hand, equals = uplink, 1
+            elif self.load_of(uplink, ask.now) == self.load_of(in_hand, ask.now):
+                equals += 1
+                if self.rng.below(equals) == 0:
+                    in_hand = uplink
+        return in_hand
+
+
+class ShortestQueue(LeastLoaded):
+    """JSQ."""
+
+    def load_of(self, uplink, now):
+        return self.queue_of(uplink, now)
+
+
+class BinnedQueue(LeastLoaded):
+    """Spectrum-style: how many bin edges the queue has reached."""
+
+    def load_of(self, uplink, now):
+        return sum(self.queue_of(uplink, now) >= edge for edge in self.parameters["bin_ticks"])
+
+
+@dataclass
+class Pointer:
+    """A round-robin pointer: a position in the port order of that number."""
+
+    position: int
+    order: int
+
+    @classmethod
+    def unpack(cls, register: int) -> Pointer:
+        return cls(register % 2**16, register // 2**16)
+
+    def packed(self) -> int:
+        return self.order * 2**16 + self.position
+
+
+class Rotation(SwitchTwin):
+    """Pointers by destination; subclasses say which pointer serves a packet."""
+
+    def load(self, registers):
+        self.pointers = [Pointer.unpack(register) for register in registers]
+
+    def registers(self):
+        return [pointer.packed() for pointer in self.pointers]
+
+    def index(self, ask: Request) -> int:
+        raise NotImplementedError
+
+    def choose(self, ask):
+        pointer = self.pointers[self.index(ask)]
+        slots = self.ports_in(self.orders[pointer.order], ask)
+        position = pointer.position if pointer.position < len(slots) else 0  # the schedule may have become shorter
+        pointer.position = (position + 1) % len(slots)
+        return slots[position]
+
+
+class PerHost(Rotation):
+    """Switch DR."""
+
+    def index(self, ask):
+        return 2 * ask.host + ask.small
+
+
+class PerGroup(Rotation):
+    """Ofan."""
+
+    def index(self, ask):
+        return 2 * ask.group + ask.small
+
+
+class PerPipe(Rotation):
+    """pOfan."""
+
+    def index(self, ask):
+        pipes = self.parameters["pipes"]
+        return (2 * ask.group + ask.small) * pipes + ask.port % pipes
+
+
+class ByPath(SwitchTwin):
+    """Host DR: the label is a path index, whose lower digit is the edge's uplink and whose upper one the aggregation's."""
+
+    def choose(self, ask):
+        a = self.parameters["A"]
+        digit = ask.label % a if self.tier == "edge" else ask.label // a
+        ports = self.ports_of(ask)
+        return digit if digit in ports else ports[digit % len(ports)]
