@@ -1,6 +1,6 @@
 # One command per purpose. Each one builds .venv from requirements.lock first, when it is missing or out of date.
 #
-#   make figures CONFIG=config/full.yaml CORES=8     another grid, fewer or more cores
+#   make figures CONFIG=config/smoke.yaml CORES=1    another grid, fewer or more cores
 #   make figures PROFILE=profiles/slurm              another machine
 #   make figures ARGS=--dry-run                      anything else for Snakemake; likewise ARGS for test, lab and bench
 #   make test PYTHON=/opt/python3.12/bin/python3     the Python that .venv is made with
@@ -55,8 +55,8 @@ lab: $(VENV)/.ready ## open the notebooks in JupyterLab (as root: ARGS=--allow-r
 bench: $(VENV)/.ready ## print the simulator's speed on fixed cases
 	$(VENV)/bin/ofancore bench $(ARGS)
 
-expected: $(VENV)/.ready ## refresh data/expected from the results
-	$(RUN) -m ofancore.expected $(ARGS)
+expected: $(VENV)/.ready ## refresh data/expected from the results of a full run
+	$(RUN) -m ofancore.expected --config "$(CONFIG)" $(ARGS)
 
 lock: ## resolve requirements.lock anew (needs uv)
 	uv pip compile --universal --python-version 3.11 --generate-hashes --extra test --extra build pyproject.toml -o requirements.lock --upgrade --quiet
@@ -70,6 +70,7 @@ distclean: clean ## remove .venv as well
 	rm -rf $(VENV)
 
 # Set-up. Each stamp is the last thing its recipe writes, and --clear removes both: a set-up that was cut short starts anew.
+# uv, unlike pip, compiles no bytecode unless told to, and without it every job starts three times as slowly.
 
 SUITABLE := import ensurepip, sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 
@@ -86,7 +87,7 @@ $(VENV)/.locked: requirements.lock
 	fi; \
 	echo "Building $(VENV) with $$("$$python" -V) from requirements.lock: a few minutes with pip, seconds with uv."; \
 	"$$python" -m venv --clear $(VENV); \
-	if uv --version >/dev/null 2>&1 && uv pip install --quiet --python $(PY) --require-hashes -r requirements.lock; then :; \
+	if uv --version >/dev/null 2>&1 && uv pip install --quiet --compile-bytecode --python $(PY) --require-hashes -r requirements.lock; then :; \
 	else $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock; fi; \
 	touch $@
 

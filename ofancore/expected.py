@@ -1,0 +1,131 @@
+"""What a full run gives, kept small in `data/expected`: the README's figures, the numbers of all figures, the claims.
+
+    python -m ofancore.expected [--config config/paper.yaml] [--results results] [--out data/expected]
+
+Everything is checked before anything is written: runs that are missing or come from other sources than these, a figure older than its
+runs. The folder is replaced whole; it also says in its README how it was made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from ofancore.config import Config, load_config
+from ofancore.errors import OfanError
+from ofancore.figures import ROOT, Source
+from ofancore.result import source_digest
+
+FIGURES = ("fig01_granularity", "fig03_failures_unknown", "fig06_queue_scaling", "fig08_network_size", "pofan_pipes")  # in the README
+
+ABOUT = """# What a full run gives
+
+Made by `make figures` and then `make expected`; do not edit by hand.
+
+- config: `{config}`, {runs:,} runs
+- simulator sources: `{source}` (`ofancore source-digest` prints those of a checkout), version {ofancore}, numba {numba}, numpy {numpy}
+
+| file | what it is |
+|---|---|
+{files}
+
+With the versions of `requirements.lock` another run gives the same files; `cmp` compares a picture with that of
+`{results}/figures`. Where something differs, compare `numbers.json` with `{results}/numbers` first.
+"""
+
+
+class Incomplete(OfanError):
+    """Results that must not pass for a full run."""
+
+
+def runs_behind(config: Config, results: Path) -> int:
+    """The number of runs behind all figures and claims. Refuses missing ones and those that other sources made."""
+    experiments = list(dict.fromkeys([*(e for f in config.figures.values() for e in f.experiments), *config.experiments_of_claims()]))
+    source = Source(str(results), config.groups(experiments))
+    tables = [source.runs(name) for name in experiments]
+    made_by = {digest for runs in tables for digest in runs["source"]}
+    if made_by - {source_digest()}:
+        raise Incomplete(
+            f"{results}: its runs were made by other sources ({', '.join(sorted(made_by))}) than these; run the pipeline again"
+        )
+    return sum(len(runs) for runs in tables)
+
+
+def contents(config: Config, results: Path, figures: tuple[str, ...] = FIGURES) -> dict[str, tuple[bytes, str]]:
+    """File name -> (content, what it is)."""
+    files: dict[str, tuple[bytes, str]] = {}
+    numbers = {}
+    for name in figures:
+        if name not in config.figures:
+            raise Incomplete(f"{name}: not a figure of this config; the README shows it")
+    for name, figure in config.figures.items():
+        last_run = max(group.raw_path(results).stat().st_mtime for group in config.groups(figure.experiments))
+        for path in (results / "figures" / f"{name}.png", results / "numbers" / f"{name}.json"):
+            if path.stat().st_mtime < last_run:
+                raise Incomplete(f"{path}: older than its runs; run the pipeline again")
+        numbers[name] = json.loads((results / "numbers" / f"{name}.json").read_bytes())
+        if name in figures:
+            files[f"{name}.png"] = ((results / "figures" / f"{name}.png").read_bytes(), f"`notebooks/figures/{figure.notebook}.ipynb`")
+    files["claims.md"] = ((results / "claims.md").read_bytes(), "verdicts on the paper's claims, with measured values")
+    files["numbers.json"] = (json.dumps(numbers, indent=1, ensure_ascii=False).encode() + b"\n", "the numbers that every figure states")
+    return files
+
+
+def about(config: Config, config_name: str, results: Path, runs: int, files: dict[str, tuple[bytes, str]]) -> str:
+    import pyarrow.parquet as pq
+
+    first = config.groups()[0].raw_path(results)
+    made_with = json.loads(pq.read_schema(first).metadata[b"ofan"])
+    rows = "\n".join(f"| `{name}` | {what} |" for name, (_, what) in files.items())
+    return ABOUT.format(config=config_name, runs=runs, files=rows, results=config.results, **made_with)
+
+
+def replace(folder: Path, files: dict[str, bytes]) -> None:
+    """Make `folder` hold exactly these files. Killed at any moment, it holds the old ones or the new ones, or lies beside its place."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    beside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        (beside / "new").mkdir()
+        for name, data in files.items():
+            (beside / "new" / name).write_bytes(data)
+        if folder.exists():
+            folder.rename(beside / "old")
+        try:
+            (beside / "new").rename(folder)
+        except OSError:
+            (beside / "old").rename(folder)
+            raise
+    finally:
+        shutil.rmtree(beside)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="ofancore.expected", description=__doc__.split("\n")[0])
+    parser.add_argument("--config", default=str(ROOT / "config" / "paper.yaml"), help="the grid that was run")
+    parser.add_argument("--results", help="where its results are, if elsewhere than the config says")
+    parser.add_argument("--out", default=str(ROOT / "data" / "expected"), help="the folder to replace")
+    args = parser.parse_args(arguments)
+    try:
+        config = load_config(args.config, scenarios=False)
+        results = Path(args.results or config.results)
+        runs = runs_behind(config, results)
+        files = contents(config, results)
+        text = about(config, Path(args.config).name, results, runs, files)
+        replace(Path(args.out), {**{name: data for name, (data, _) in files.items()}, "README.md": text.encode()})
+    except OSError as error:
+        print(f"ofancore.expected: {error.filename or args.out}: {error.strerror or error}", file=sys.stderr)
+        return 2
+    except OfanError as error:
+        print(f"ofancore.expected: {error}", file=sys.stderr)
+        return 2
+    for name, (data, _) in files.items():
+        print(f"{args.out}/{name}: {len(data) / 1024:.0f} KiB")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

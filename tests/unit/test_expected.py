@@ -1,0 +1,120 @@
+"""`data/expected` is refreshed whole from a full run, or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ofancore import expected
+from ofancore.config import load_config
+from ofancore.plan import expand
+from ofancore.result import source_digest, write_table
+from ofancore.scenario import Scenario
+
+ROOT = Path(__file__).parents[2]
+EXPERIMENT = {"about": "a test", "schemes": ["ops", "ofan"], "scenario": {"fabric": {"radix": 4}}}
+CONFIG = {
+    "results": "results",
+    "seeds": 2,
+    "schemes": {"ops": {"kind": "ops"}, "ofan": {"kind": "ofan"}},
+    "experiments": {"one": EXPERIMENT, "two": EXPERIMENT},
+    "figures": {name: {"notebook": f"nb_{name}", "category": "Test", "experiments": ["one"]} for name in (*expected.FIGURES, "not_shown")},
+    "claims": {},
+}
+
+
+def write_runs(results: Path, source: str) -> None:
+    """Rows as a run group has them, so far as they are looked at."""
+    for group in load_config(CONFIG).groups(["one"]):
+        rows = [{"digest": Scenario.from_dict(s).digest, "source": source} for s in expand(group)]
+        write_table(rows, group.raw_path(results))
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A full run without simulation: `run()` refreshes from it and returns (status, folder)."""
+    results, out, config = tmp_path / "elsewhere", tmp_path / "data" / "expected", tmp_path / "grid.yaml"
+    config.write_text(yaml.safe_dump(CONFIG))
+    write_runs(results, source_digest())
+    for name in CONFIG["figures"]:
+        for path, text in ((f"figures/{name}.png", f"picture of {name}"), (f"numbers/{name}.json", json.dumps({"of": name}))):
+            (results / path).parent.mkdir(exist_ok=True)
+            (results / path).write_text(text)
+    (results / "claims.md").write_text("# Claims\n")
+
+    def refresh():
+        return expected.main(["--config", str(config), "--results", str(results), "--out", str(out)])
+
+    refresh.results, refresh.out = results, out
+    return refresh
+
+
+def test_a_full_run_is_kept(run):
+    assert run() == 0
+    pictures = {f"{name}.png" for name in expected.FIGURES}
+    assert {p.name for p in run.out.iterdir()} == pictures | {"claims.md", "numbers.json", "README.md"}
+    assert (run.out / "fig06_queue_scaling.png").read_text() == "picture of fig06_queue_scaling"
+    assert json.loads((run.out / "numbers.json").read_text())["not_shown"] == {"of": "not_shown"}
+    about = (run.out / "README.md").read_text()
+    assert source_digest() in about
+    assert "grid.yaml" in about
+    assert "4 runs" in about
+
+
+def test_a_second_time_gives_the_same_and_leaves_nothing_else(run):
+    run()
+    before = {p.name: p.read_bytes() for p in run.out.iterdir()}
+    (run.out / "left_over.png").write_text("of an older version")
+    assert run() == 0
+    assert {p.name: p.read_bytes() for p in run.out.iterdir()} == before
+    assert [p.name for p in run.out.parent.iterdir()] == ["expected"]
+
+
+@pytest.mark.parametrize("lost", ["figures/pofan_pipes.png", "numbers/not_shown.json", "claims.md", "raw/one/ofan.parquet"])
+def test_a_missing_file_is_refused_by_name_and_nothing_changes(run, capsys, lost):
+    run()
+    before = {p.name: p.read_bytes() for p in run.out.iterdir()}
+    (run.results / lost).unlink()
+    assert run() == 2
+    assert lost in capsys.readouterr().err
+    assert {p.name: p.read_bytes() for p in run.out.iterdir()} == before
+
+
+def test_runs_of_other_sources_are_refused(run, capsys):
+    write_runs(run.results, "0123456789abcdef")
+    assert run() == 2
+    assert "0123456789abcdef" in capsys.readouterr().err
+    assert not run.out.exists()
+
+
+def test_a_figure_older_than_its_runs_is_refused(run, capsys):
+    os.utime(run.results / "figures" / "fig01_granularity.png", (1, 1))
+    assert run() == 2
+    assert "fig01_granularity.png: older than its runs" in capsys.readouterr().err
+
+
+def test_an_interrupted_replacement_puts_the_old_folder_back(run, monkeypatch):
+    run()
+    rename = Path.rename
+
+    def fails(self, target):
+        if self.name == "new":
+            raise OSError(28, "No space left on device")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", fails)
+    before = {p.name: p.read_bytes() for p in run.out.iterdir()}
+    assert run() == 2
+    assert {p.name: p.read_bytes() for p in run.out.iterdir()} == before
+    assert [p.name for p in run.out.parent.iterdir()] == ["expected"]
+
+
+def test_the_readme_shows_these_figures_and_the_config_draws_them():
+    shown = re.findall(r"data/expected/(\w+)\.png", (ROOT / "README.md").read_text())
+    assert sorted(set(shown)) == sorted(expected.FIGURES)
+    assert set(expected.FIGURES) <= set(load_config(ROOT / "config/paper.yaml", scenarios=False).figures)
