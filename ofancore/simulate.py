@@ -162,7 +162,7 @@ def link_rows(scenario: Scenario, times: Times, share: np.ndarray) -> np.ndarray
     """int64[n, LINK_COLUMNS]: link rows at time 0 with `share` of the healthy rate (0: dead)."""
     keys = scenario.fabric
     rate = np.maximum(share, 1e-9)
-    rows = np.zeros((len(share), c.LINK_COLUMNS), np.int64)
+    rows = aligned(len(share), c.LINK_COLUMNS)
     rows[:, c.SIZE] = np.rint(times.data / rate)
     rows[:, c.SIZE + 1] = np.rint(times.ack / rate)
     rows[:, c.GAP] = np.rint(times.gap / rate)
@@ -174,9 +174,15 @@ def link_rows(scenario: Scenario, times: Times, share: np.ndarray) -> np.ndarray
     rows[:, c.BUFFER] = 1 << 60 if keys.unlimited_buffer else np.rint(buffer)
     rows[:, c.ECN_LOW] = np.rint(low * buffer)
     rows[:, c.ECN_HIGH] = np.rint(high * buffer)
-    rows[:, c.LOST_AFTER] = c.FOREVER
     rows[share == 0, c.BUFFER] = -1
     return rows
+
+
+def aligned(rows: int, columns: int) -> np.ndarray:
+    """int64[rows, columns] of zeros that starts on a cache line."""
+    flat = np.zeros(rows * columns + 8, np.int64)
+    skip = (-flat.ctypes.data % 64) // 8
+    return flat[skip : skip + rows * columns].reshape(rows, columns)
 
 
 def _failure_arrays(scenario: Scenario, fabric: Fabric, damage: Damage, times: Times):
@@ -196,9 +202,7 @@ def _failure_arrays(scenario: Scenario, fabric: Fabric, damage: Damage, times: T
     links = np.array([fabric.cable_links(int(i)) for i in broken]).ravel()
     change = link_rows(scenario, times, np.repeat(damage.share[broken], 2))
     at = ticks(keys.at_ns)
-    dead = change[:, c.BUFFER] < 0
-    change[dead, c.LOST_AFTER] = at + times.delay
-    change[:, c.RING] = links
+    change[:, c.LINK] = links
     cuts = [(at, 1), (at + ticks(keys.detection_ns), 2)]
     if np.isfinite(keys.convergence_ns):
         if keys.convergence_ns <= keys.detection_ns:
@@ -245,7 +249,7 @@ def simulate(scenario: Scenario, threads: int = 1) -> Result:
 
 
 def build_result(i: Inputs, w, status: int, wall: float) -> Result:
-    """Metrics from the final arrays of a run (`w` needs link, tx, rx, stats and clock)."""
+    """Metrics from the final arrays of a run (`w` needs link, tally, head, tx, rx, stats and clock)."""
     fabric, t, link = i.fabric, i.times, w.link
     stats = w.stats.sum(axis=0)
     finished = status == c.FINISHED_ALL
@@ -293,7 +297,7 @@ def build_result(i: Inputs, w, status: int, wall: float) -> Result:
         "link_overload": overload,
         "drops": drops,
         "replaced_packets": int(stats[c.REPLACED]),
-        "ecn_marks": int(link[:, c.ECN_MARKS].sum()),
+        "ecn_marks": int(w.tally[:, c.ECN_MARKS].sum()),
         "packets": {
             "sent": sent_all,
             "delivered": delivered_all,
@@ -345,8 +349,8 @@ def build_result(i: Inputs, w, status: int, wall: float) -> Result:
         "acks": link[:, c.COUNT + 1],
         "queue_max_bytes": queue_max,
         "queue_mean_bytes": waited,
-        "drops": link[:, c.DROPS],
-        "ecn_marks": link[:, c.ECN_MARKS],
+        "drops": w.tally[:, c.DROPS],
+        "ecn_marks": w.tally[:, c.ECN_MARKS],
         "free_ns": link[:, c.FREE] / 1000,
     }
     return Result(i.scenario, values, flow, table, wall)

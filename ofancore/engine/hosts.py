@@ -162,7 +162,7 @@ def serve_host(w, block, h, pace, begin, end):
     """All that a host does in [begin, end); `pace` is the least time between the starts of two data packets."""
     inbox = w.in_links[w.in_first[h]]
     head, tail = w.head[inbox], w.seen[inbox]
-    ring, mask = w.link[inbox, c.RING], w.link[inbox, c.MASK]
+    ring, mask = w.where[inbox, c.RING], w.where[inbox, c.MASK]
     now = begin
     handled = 0
     open_outputs(w, h, 1)

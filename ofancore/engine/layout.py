@@ -14,7 +14,7 @@ from ofancore.balancers.base import HostState, SwitchState
 
 FOREVER = np.int64(1) << np.int64(62)
 
-# --- link[n_links, LINK_COLUMNS]: one row a directed link; the first eight change with every packet
+# --- link[n_links, LINK_COLUMNS]: one row a directed link, two cache lines: what changes with every packet, and what the link is
 (
     FREE,  # time at which all packets handed to the link are sent
     TAIL,  # packets ever appended to its stream
@@ -24,8 +24,6 @@ FOREVER = np.int64(1) << np.int64(62)
     _QUEUE_SUM_ACK,
     COUNT,  # data packets sent; the next column: ACKs
     _COUNT_ACK,
-    RING,  # offset of its ring in `ring`, in packets
-    MASK,  # ring capacity - 1 (a power of two)
     SIZE,  # serialisation time of a data packet; the next column: of an ACK
     _SIZE_ACK,
     GAP,  # time of the inter-packet gap
@@ -33,11 +31,15 @@ FOREVER = np.int64(1) << np.int64(62)
     BUFFER,  # queue that may build, ticks; negative: the link is dead
     ECN_LOW,  # queue above which data is marked
     ECN_HIGH,  # queue from which all data is marked; between the two the share rises linearly
-    LOST_AFTER,  # packets that arrive later than this were on a link that died: lost
-    DROPS,  # packets dropped at its tail
-    ECN_MARKS,
-) = range(20)
-LINK_COLUMNS = 24
+    LINK,  # in a row of `change`: which link
+) = range(16)
+LINK_COLUMNS = 16
+
+# --- where[n_links, 2]: the ring of a link
+RING, MASK = range(2)  # its offset in `ring`, in packets; its capacity (a power of two) - 1
+
+# --- tally[n_links, 2]
+DROPS, ECN_MARKS = range(2)  # packets dropped at its tail; data marked there
 
 # --- host[n_hosts, HOST_COLUMNS]
 (
@@ -106,6 +108,10 @@ NOW, PHASE, SPILL_BLOCK, SPILL_ROW, EPOCH, ARENA_USED, NOTES_FREE, CUT_NEXT, LAS
 CLOCK_COLUMNS = 12
 SERVING, DRAINING, NOTING = range(3)  # PHASE
 
+# --- keys by which a switch sorts what arrives in a window: time in the window | input port 8 | place among the packets gathered 20
+PORT_AT, TIME_AT = 20, 28
+PLACE_IN_SCRATCH, PORT_MASK = (1 << 20) - 1, 255
+
 # --- status codes of the loop
 FINISHED_ALL, TIME_LIMIT, STUCK, NEEDS_ARENA, NEEDS_NOTES, FAULTY = range(6)
 # --- faults
@@ -140,7 +146,10 @@ class World(NamedTuple):
     stats: np.ndarray  # int64[B, STATS_COLUMNS]
     blocks: np.ndarray  # int64[B, 4, 2]: first and last + 1 node of each tier in a block
     # fabric
-    link: np.ndarray  # int64[n_links, LINK_COLUMNS]
+    link: np.ndarray  # int64[n_links, LINK_COLUMNS], on a 64-byte boundary
+    where: np.ndarray
+    tally: np.ndarray
+    lost_after: np.ndarray  # int64[n_links]: packets that arrive later were on a link that died: lost
     head: np.ndarray  # int64[n_links]: packets ever taken from a link's stream
     seen: np.ndarray  # int64[n_links]: TAIL at the last barrier; what is appended later arrives after the window
     ring: np.ndarray  # int64[arena, 2]: (arrival time, packet word)
@@ -162,7 +171,7 @@ class World(NamedTuple):
     acks: np.ndarray  # int64[n_hosts, ACK_QUEUE]: packet words
     # failures
     cuts: np.ndarray  # int64[n_cuts, 2]: (time, epoch entered); epoch 1: links change, 2: neighbours know, 3: all know
-    change: np.ndarray  # int64[n_changes, LINK_COLUMNS]: link rows after the failure (RING holds the link id)
+    change: np.ndarray  # int64[n_changes, LINK_COLUMNS]: link rows after the failure, from SIZE to LINK
     sched_of: np.ndarray  # int32[2 or 0, entries]: schedule by (knowledge, switch, group); -1: no failure matters. Row 0: what
     #                       neighbours of the failure know, row 1: what all know
     sched_first: np.ndarray  # int64[n_nodes]: first entry of a switch
@@ -170,7 +179,6 @@ class World(NamedTuple):
     # scratch
     keys: np.ndarray  # int64[B, 2, node capacity]
     words: np.ndarray  # int64[B, node capacity]: packet words, with the sign bit set for one lost on a dying link
-    ports: np.ndarray  # int64[B, node capacity]: input ports
     buckets: np.ndarray  # int64[B, n_buckets + 1]
     spill: np.ndarray  # int64[B, rows, 3]: (link, arrival, word) that found the ring full
     lost: np.ndarray  # int64[B, rows, NOTE_COLUMNS]

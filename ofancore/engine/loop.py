@@ -43,16 +43,18 @@ def serve_block(w, block, begin, end):
 def enter_epochs(w, now):
     """Enter the epochs that begin at `now`; epoch 1 changes the links."""
     while w.clock[c.CUT_NEXT] < w.cuts.shape[0] and w.cuts[w.clock[c.CUT_NEXT], 0] <= now:
-        epoch = w.cuts[w.clock[c.CUT_NEXT], 1]
+        at, epoch = w.cuts[w.clock[c.CUT_NEXT], 0], w.cuts[w.clock[c.CUT_NEXT], 1]
         w.clock[c.EPOCH] = epoch
         if epoch == 3:
             w.hx.known[0] = 1
         w.clock[c.CUT_NEXT] += 1
         if epoch == 1:
             for i in range(w.change.shape[0]):
-                l = w.change[i, c.RING]
-                for column in range(c.SIZE, c.LOST_AFTER + 1):
+                l = w.change[i, c.LINK]
+                for column in range(c.SIZE, c.LINK):
                     w.link[l, column] = w.change[i, column]
+                if w.link[l, c.BUFFER] < 0:
+                    w.lost_after[l] = at + w.link[l, c.DELAY]
 
 
 @inner
@@ -113,7 +115,7 @@ def next_event(w, now):
     first = c.FOREVER
     for l in range(w.link.shape[0]):
         if w.head[l] < w.link[l, c.TAIL]:
-            first = min(first, w.ring[w.link[l, c.RING] + (w.head[l] & w.link[l, c.MASK]), 0])
+            first = min(first, w.ring[w.where[l, c.RING] + (w.head[l] & w.where[l, c.MASK]), 0])
     for h in range(w.host.shape[0]):
         first = min(first, next_send(w, h, now))
         if w.host[h, c.START_NEXT] < w.host[h, c.START_END]:

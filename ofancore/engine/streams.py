@@ -16,7 +16,7 @@ from ofancore.jit import inner
 def open_outputs(w, first, n):
     """Let the rings of n consecutive links use the room their readers made."""
     for l in range(first, first + n):
-        w.link[l, c.LIMIT] = w.head[l] + w.link[l, c.MASK] + 1
+        w.link[l, c.LIMIT] = w.head[l] + w.where[l, c.MASK] + 1
 
 
 @inner
@@ -25,7 +25,7 @@ def append(w, block, l, arrival, word):
     link = w.link
     tail = link[l, c.TAIL]
     if tail < link[l, c.LIMIT]:
-        at = link[l, c.RING] + (tail & link[l, c.MASK])
+        at = w.where[l, c.RING] + (tail & w.where[l, c.MASK])
         w.ring[at, 0] = arrival
         w.ring[at, 1] = word
         link[l, c.TAIL] = tail + 1
@@ -72,7 +72,7 @@ def transmit(w, block, node, l, now, word):
         queue = 0
         free = now
     if queue + size + gap > buffer:
-        link[l, c.DROPS] += 1
+        w.tally[l, c.DROPS] += 1
         lose(w, block, node, now, word, c.DROPPED_DEAD if buffer < 0 else c.DROPPED_FULL)
         return
     if queue > link[l, c.QUEUE_MAX]:
@@ -84,7 +84,7 @@ def transmit(w, block, node, l, now, word):
         high = link[l, c.ECN_HIGH]
         if queue >= high or random_below(w.sw.rng, node, high - low) < queue - low:
             word |= 1
-            link[l, c.ECN_MARKS] += 1
+            w.tally[l, c.ECN_MARKS] += 1
     link[l, c.FREE] = free + size + gap
     append(w, block, l, free + size + link[l, c.DELAY], word)
 
@@ -92,15 +92,15 @@ def transmit(w, block, node, l, now, word):
 @inner
 def grow(w, l):
     """Double the ring of a link at the end of the arena; False if the arena has no room."""
-    old, size = w.link[l, c.RING], w.link[l, c.MASK] + 1
+    old, size = w.where[l, c.RING], w.where[l, c.MASK] + 1
     new = w.clock[c.ARENA_USED]
     if new + 2 * size > w.ring.shape[0]:
         return False
     for i in range(w.head[l], w.link[l, c.TAIL]):
         w.ring[new + (i & (2 * size - 1)), 0] = w.ring[old + (i & (size - 1)), 0]
         w.ring[new + (i & (2 * size - 1)), 1] = w.ring[old + (i & (size - 1)), 1]
-    w.link[l, c.RING] = new
-    w.link[l, c.MASK] = 2 * size - 1
+    w.where[l, c.RING] = new
+    w.where[l, c.MASK] = 2 * size - 1
     w.clock[c.ARENA_USED] = new + 2 * size
     return True
 
@@ -111,11 +111,11 @@ def drain_spills(w):
     for block in range(w.clock[c.SPILL_BLOCK], w.stats.shape[0]):
         for row in range(w.clock[c.SPILL_ROW], w.stats[block, c.SPILLED]):
             l = w.spill[block, row, 0]
-            if w.link[l, c.TAIL] - w.head[l] > w.link[l, c.MASK] and not grow(w, l):
+            if w.link[l, c.TAIL] - w.head[l] > w.where[l, c.MASK] and not grow(w, l):
                 w.clock[c.SPILL_BLOCK] = block
                 w.clock[c.SPILL_ROW] = row
                 return False
-            w.link[l, c.LIMIT] = w.head[l] + w.link[l, c.MASK] + 1
+            w.link[l, c.LIMIT] = w.head[l] + w.where[l, c.MASK] + 1
             append(w, block, l, w.spill[block, row, 1], w.spill[block, row, 2])
         w.stats[block, c.SPILLED] = 0
         w.clock[c.SPILL_ROW] = 0

@@ -11,39 +11,35 @@ from ofancore.engine.streams import lose, open_outputs, transmit
 from ofancore.fabric import AGG, EDGE
 from ofancore.jit import inner
 
-SLOT_BITS = 20  # low bits of a sort key: where the packet lies among those gathered; above: input port, then time in the window
-SLOT_MASK = (1 << SLOT_BITS) - 1
-LOST_BIT = np.int64(-(2**63))
+LOST_BIT = np.int64(-(2**63))  # set in the word of a packet that was on a link when that died
 
 
 @inner
 def gather(w, block, node, begin, end):
-    """Move what arrives before `end` from the input streams to the block's scratch; returns how many.
-
-    Key i is (time - begin) << SLOT_BITS | i; ports are read in order, so equal times are in port order by i.
-    """
+    """Move what arrives before `end` from the input streams to the block's scratch, with a sort key each; returns how many."""
     n = 0
     keys = w.keys[block, 0]
     words = w.words[block]
-    for at in range(w.in_first[node], w.in_first[node + 1]):
+    breaks = w.cuts.shape[0] > 0
+    first = w.in_first[node]
+    for at in range(first, w.in_first[node + 1]):
         l = w.in_links[at]
         head = w.head[l]
         tail = w.seen[l]
         if head == tail:
             continue
-        ring = w.link[l, c.RING]
-        mask = w.link[l, c.MASK]
-        lost_after = w.link[l, c.LOST_AFTER]
-        port = at - w.in_first[node]
+        ring = w.where[l, c.RING]
+        mask = w.where[l, c.MASK]
+        port = (at - first) << c.PORT_AT
+        lost_after = w.lost_after[l] if breaks else c.FOREVER
         while head < tail:
             i = ring + (head & mask)
             time = w.ring[i, 0]
             if time >= end:
                 break
             head += 1
-            keys[n] = ((time - begin) << SLOT_BITS) | n
+            keys[n] = ((time - begin) << c.TIME_AT) | port | n
             words[n] = w.ring[i, 1] if time <= lost_after else w.ring[i, 1] | LOST_BIT
-            w.ports[block, n] = port
             n += 1
         w.head[l] = head
     return n
@@ -102,8 +98,8 @@ def serve_switch(w, block, node, tier, known, begin, end):
     fresh = w.conf[c.FRESH_ACKS] != 0
     for i in range(n):
         key = keys[i]
-        at = key & SLOT_MASK
-        now = begin + (key >> SLOT_BITS)
+        at = key & c.PLACE_IN_SCRATCH
+        now = begin + (key >> c.TIME_AT)
         word = w.words[block, at]
         if word < 0:
             lose(w, block, node, now, word ^ LOST_BIT, c.DROPPED_DEAD)
@@ -132,7 +128,7 @@ def serve_switch(w, block, node, tier, known, begin, end):
             if sched >= 0 and w.sw.sched[sched, 1] == 0:
                 lose(w, block, node, now, word, c.DROPPED_NO_ROUTE)
                 continue
-        j = choose_uplink(code, w.sw, node, up, width, sched, group, kind, w.ports[block, at], route & PLACE_MASK, label, flow, now)
+        j = choose_uplink(code, w.sw, node, up, width, sched, group, kind, (key >> c.PORT_AT) & c.PORT_MASK, route & PLACE_MASK, label, flow, now)
         if j < 0 or j >= width:
             w.stats[block, c.FAULT] = c.FAULT_UPLINK
             return

@@ -6,7 +6,7 @@ import numpy as np
 
 from ofancore.balancers.base import HostState, SwitchState
 from ofancore.engine import layout as c
-from ofancore.engine.layout import World
+from ofancore.engine.layout import TIME_AT, World
 from ofancore.fabric import Fabric
 
 
@@ -46,8 +46,7 @@ def build_world(
     i64 = np.int64
     per_window = int(conf[c.WINDOW]) // int(link[:, c.SIZE].min() + link[:, c.GAP].min()) + 1  # data packets of a link at full rate
     first_ring = 1 << (5 * per_window).bit_length()  # room for a window's data and ACKs twice over: 64 in the default fabric
-    link[:, c.RING] = np.arange(n_links) * first_ring
-    link[:, c.MASK] = first_ring - 1
+    where = np.stack([np.arange(n_links) * first_ring, np.full(n_links, first_ring - 1)], axis=1).astype(i64)
     clock = np.zeros(c.CLOCK_COLUMNS, i64)
     clock[c.ARENA_USED] = n_links * first_ring
     in_first, in_links = fabric.inputs
@@ -79,9 +78,7 @@ def build_world(
     capacity = ports * (int(conf[c.WINDOW]) // fastest + 2)
     n_buckets = max(256, 1 << int(np.ceil(np.log2(ports * 16))))
     shift = max(0, int(np.ceil(np.log2(max(1, int(conf[c.WINDOW]) / n_buckets)))))
-    from ofancore.engine.switches import SLOT_BITS
-
-    conf[c.BUCKET_SHIFT] = SLOT_BITS + shift
+    conf[c.BUCKET_SHIFT] = TIME_AT + shift
     n_buckets = (int(conf[c.WINDOW]) >> shift) + 2
     rows = n_links * (2 * per_window + 16) + capacity  # memory that is not written is not taken
     notes = 1 << 12
@@ -93,6 +90,9 @@ def build_world(
         stats=np.zeros((threads, c.STATS_COLUMNS), i64),
         blocks=blocks_of(fabric, threads),
         link=link,
+        where=where,
+        tally=np.zeros((n_links, 2), i64),
+        lost_after=np.full(n_links, c.FOREVER),
         head=np.zeros(n_links, i64),
         seen=np.zeros(n_links, i64),
         ring=np.zeros((n_links * first_ring * 3 // 2 + (1 << 14), 2), i64),
@@ -120,7 +120,6 @@ def build_world(
         hx=hx,
         keys=np.zeros((threads, 2, capacity), i64),
         words=np.zeros((threads, capacity), i64),
-        ports=np.zeros((threads, capacity), i64),
         buckets=np.zeros((threads, n_buckets + 1), i64),
         spill=np.zeros((threads, rows, 3), i64),
         lost=np.zeros((threads, rows, c.NOTE_COLUMNS), i64),
@@ -131,14 +130,14 @@ def build_world(
 
 def grow_arena(w: World) -> World:
     """Half as much again of ring memory, after dropping the rings that growth left behind."""
-    needed = int((w.link[:, c.MASK] + 1).sum())
+    needed = int((w.where[:, c.MASK] + 1).sum())
     ring = np.zeros((needed + needed // 2 + (1 << 14), 2), np.int64)
     at = 0
     for l in range(len(w.link)):
-        size = int(w.link[l, c.MASK]) + 1
-        old = int(w.link[l, c.RING])
+        size = int(w.where[l, c.MASK]) + 1
+        old = int(w.where[l, c.RING])
         ring[at : at + size] = w.ring[old : old + size]
-        w.link[l, c.RING] = at
+        w.where[l, c.RING] = at
         at += size
     w.clock[c.ARENA_USED] = at
     return w._replace(ring=ring)

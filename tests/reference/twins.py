@@ -32,8 +32,9 @@ def run_engine(prepared, blocks=1):
 def engine_state(w) -> dict[str, list]:
     """Everything that a run decides, by name."""
     stats = w.stats.sum(axis=0)
-    link = {"free": c.FREE, "queue_max": c.QUEUE_MAX, "drops": c.DROPS, "ecn_marks": c.ECN_MARKS}
+    link = {"free": c.FREE, "queue_max": c.QUEUE_MAX}
     state = {f"link.{name}": w.link[:, column] for name, column in link.items()}
+    state |= {"link.drops": w.tally[:, c.DROPS], "link.ecn_marks": w.tally[:, c.ECN_MARKS]}
     for kind, name in enumerate(("data", "acks")):
         state[f"link.{name}"] = w.link[:, c.COUNT + kind]
         state[f"link.queue_sum.{name}"] = w.link[:, c.QUEUE_SUM + kind]
