@@ -18,7 +18,8 @@ class ScenarioError(OfanError):
         shown = repr(value)
         if len(shown) > 80:
             shown = shown[:77] + "..."
-        super().__init__(f"{key} = {shown}: {rule}")
+        name = key if key.isprintable() else repr(key)
+        super().__init__(f"{name} = {shown}: {rule}")
 
 
 class EngineError(OfanError):

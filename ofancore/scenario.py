@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from ofancore.balancers import BALANCERS
 from ofancore.congestion import CONGESTION
@@ -25,6 +27,19 @@ from ofancore.units import ticks_per_byte
 from ofancore.workloads import WORKLOADS
 
 REGISTRIES = {"balancer": BALANCERS, "workload": WORKLOADS, "congestion": CONGESTION, "recovery": RECOVERY}
+DEFAULTS = {"balancer": "ofan", "workload": "permutation", "congestion": "line_rate", "recovery": "erasure"}
+
+# what 64-bit time can hold
+LONGEST_BUFFER = 1 << 60  # ticks to drain one
+LONGEST_RAMP = 1 << 31  # ticks of queue over which the share of marks rises: what `random_below` can draw from
+LONGEST_SEND = 1 << 54  # ticks that all packets of a host may take: the default time limit is 100 times that
+SLOWEST_PACE = 1280  # times the healthy pace under failures: 64 hosts behind a cable of a twentieth of its rate
+LARGEST = 1e15  # of the numbers that a strategy takes without a limit of its own
+
+
+def _broken(key: str, value: Any, rule: str) -> PydanticCustomError:
+    """The error of a rule that joins several keys, named by the key (dotted, below the model) that is to blame."""
+    return PydanticCustomError("broken", rule, {"key": key, "value": value})
 
 
 class _Part(BaseModel):
@@ -38,9 +53,9 @@ class Ecn(_Part):
     max_fraction: float | None = Field(None, ge=0, le=1, description="null: as min_fraction (a step)")
 
     @model_validator(mode="after")
-    def _ordered(self) -> "Ecn":
+    def _ordered(self) -> Ecn:
         if self.max_fraction is not None and self.max_fraction < (self.min_fraction or 0):
-            raise ValueError("max_fraction must be at least min_fraction")
+            raise _broken("max_fraction", self.max_fraction, f"must be at least min_fraction = {self.min_fraction}")
         return self
 
 
@@ -50,16 +65,16 @@ class FabricKeys(_Part):
     radix: int = Field(8, ge=4, le=128, multiple_of=2, description="ports of a switch (paper: 8, 128 hosts)")
     tiers: int = Field(3, ge=2, le=3, description="3: fat tree of k pods; 2: leaf-spine of k leaves")
     oversubscription: int = Field(1, ge=1, description="hosts to uplinks of an edge switch; divides radix / 2")
-    link_gbps: float = Field(800.0, gt=0, le=100_000, description="rate of every link, Gb/s (paper: 800)")
+    link_gbps: float = Field(800.0, ge=0.001, le=100_000, description="rate of every link, Gb/s (paper: 800)")
     link_delay_ns: float = Field(500.0, ge=0, le=1e9, description="propagation of every link (paper: 0.5 us)")
     buffer_bytes: int = Field(800_000, ge=1, le=10**12, description="buffer of every switch port (paper: 800 KB)")
     unlimited_buffer: bool = Field(False, description="never drop; thresholds still refer to buffer_bytes")
     ecn: Ecn = Ecn()
 
     @model_validator(mode="after")
-    def _divides(self) -> "FabricKeys":
+    def _divides(self) -> FabricKeys:
         if (self.radix // 2) % self.oversubscription:
-            raise ValueError(f"oversubscription must divide radix / 2 = {self.radix // 2}")
+            raise _broken("oversubscription", self.oversubscription, f"must divide radix / 2 = {self.radix // 2}")
         return self
 
 
@@ -76,17 +91,27 @@ class PacketKeys(_Part):
     )
 
     @model_validator(mode="after")
-    def _sizes(self) -> "PacketKeys":
+    def _sizes(self) -> PacketKeys:
         if self.ack_bytes > self.payload_bytes + self.header_bytes:
-            raise ValueError("ack_bytes must not be larger than payload_bytes + header_bytes")
+            most = self.payload_bytes + self.header_bytes
+            raise _broken("ack_bytes", self.ack_bytes, f"must not be larger than a data packet (payload_bytes + header_bytes = {most})")
         return self
+
+
+def _dead_or_slow(capacity: float) -> float:
+    if 0 < capacity < 0.001:
+        raise ValueError("must be 0 (dead) or at least 0.001")
+    return capacity
+
+
+Capacity = Annotated[float, Field(ge=0, lt=1), AfterValidator(_dead_or_slow)]
 
 
 class CableKeys(_Part):
     """One failing cable."""
 
     cable: str = Field(description="edge:POD:INDEX-agg:POD:INDEX or agg:POD:INDEX-core:J:I")
-    capacity: float = Field(0.0, ge=0, lt=1, description="share of the rate that is left; 0: dead")
+    capacity: Capacity = Field(0.0, description="share of the rate that is left; 0: dead")
 
 
 class FailureKeys(_Part):
@@ -94,10 +119,12 @@ class FailureKeys(_Part):
 
     link_failure_rate: float = Field(0.0, ge=0, le=1, description="each cable between switches fails independently with this probability")
     cables: list[CableKeys] = Field(default=[], description="cables that fail in any case")
-    capacity: float = Field(0.0, ge=0, lt=1, description="share of the rate left on randomly failed cables; 0: dead")
+    capacity: Capacity = Field(0.0, description="share of the rate left on randomly failed cables; 0: dead")
     at_ns: float = Field(0.0, ge=0, le=1e12, description="time of the failure")
     detection_ns: float = Field(0.0, ge=0, le=1e12, description="until the adjacent switches know (left open by the paper)")
-    convergence_ns: Annotated[float, Field(ge=0, allow_inf_nan=True)] = Field(0.0, description="until all switches know, the paper's G; inf: never")
+    convergence_ns: Annotated[float, Field(ge=0, allow_inf_nan=True)] = Field(
+        0.0, description="until all switches know, the paper's G; inf: never"
+    )
 
     @field_validator("convergence_ns", mode="before")
     @classmethod
@@ -118,7 +145,7 @@ class FailureKeys(_Part):
 
 def _by_kind(registry: dict[str, type]) -> Any:
     classes = tuple(registry.values())
-    return Annotated[Union[classes], Field(discriminator="kind")] if len(classes) > 1 else classes[0]
+    return Annotated[Union[classes], Field(discriminator="kind")] if len(classes) > 1 else classes[0]  # noqa: UP007
 
 
 class Scenario(_Part):
@@ -132,29 +159,55 @@ class Scenario(_Part):
     recovery: _by_kind(RECOVERY) = RECOVERY["erasure"]()
     failures: FailureKeys = FailureKeys()
     start_jitter_ns: float | None = Field(
-        0.0, ge=0, le=1e9, description="each host starts at a uniform time in [0, jitter]; null: one data packet's time (left open by the paper)"
+        0.0,
+        ge=0,
+        le=1e9,
+        description="each host starts at a uniform time in [0, jitter]; null: one data packet's time (left open by the paper)",
     )
-    time_limit_ns: float | None = Field(None, gt=0, le=1e12, description="stop a run that has not finished by then; null: 100 lower bounds, at least 1 ms")
+    time_limit_ns: float | None = Field(
+        None, gt=0, le=1e12, description="stop a run that has not finished by then; null: 100 lower bounds, at least 1 ms"
+    )
     seed: int = Field(0, ge=0, le=2**63 - 1)
 
     @model_validator(mode="after")
-    def _representable(self) -> "Scenario":
-        if ticks_per_byte(self.fabric.link_gbps) * self.packet.ack_bytes < 1:
-            raise ValueError("an ACK must take at least one picosecond on a link: fabric.link_gbps is too high")
+    def _representable(self) -> Scenario:
+        """Rules that join parts: a buffer holds a packet, and every time fits the engine's 64 bits."""
+        fabric, packet, failures = self.fabric, self.packet, self.failures
+        per_byte = ticks_per_byte(fabric.link_gbps)
+        if per_byte * packet.ack_bytes < 1:
+            raise _broken("fabric.link_gbps", fabric.link_gbps, "is too high: an ACK must take at least one picosecond on a link")
+        slot = packet.payload_bytes + packet.header_bytes + packet.gap_bytes
+        if fabric.buffer_bytes < slot and not fabric.unlimited_buffer:
+            raise _broken("fabric.buffer_bytes", fabric.buffer_bytes, f"must hold a data packet and its gap, {slot} bytes")
+        slowest = min([1.0, *(x for x in (failures.capacity, *(cable.capacity for cable in failures.cables)) if x)])
+        drain = fabric.buffer_bytes * per_byte / slowest
+        if drain > LONGEST_BUFFER:
+            raise _broken("fabric.buffer_bytes", fabric.buffer_bytes, "is too large: the slowest link must drain it within 13 days")
+        low, high = fabric.ecn.min_fraction, fabric.ecn.max_fraction
+        if high and (high - (low or 0)) * drain >= LONGEST_RAMP:
+            rule = "is too far above min_fraction: the slowest link must drain what lies between in 2 ms"
+            raise _broken("fabric.ecn.max_fraction", high, rule)
+        for part in REGISTRIES:
+            for key, value in getattr(self, part):
+                if isinstance(value, (int, float)) and abs(value) > LARGEST:
+                    raise _broken(f"{part}.{key}", value, f"must be at most {LARGEST:g}")
+        most = self.workload.most_packets(self.shape)
+        longest = LONGEST_SEND / (SLOWEST_PACE if failures.any else 1)
+        if most * (slot + packet.ack_bytes + packet.gap_bytes) * per_byte > longest:
+            rule = f"is too large: a host's {most} packets must take at most {longest / 1e12:.0f} s at this rate"
+            raise _broken("workload.message_packets", self.workload.message_packets, rule)
         return self
 
     # --- from and to data
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "Scenario":
+    def from_dict(cls, data: dict[str, Any]) -> Scenario:
         """A scenario from nested dicts; ScenarioError for the first rule that is broken."""
         if not isinstance(data, dict):
             raise ScenarioError("scenario", data, "must be a mapping of keys")
         for part, registry in REGISTRIES.items():
             if isinstance(data.get(part), dict):
-                kind = data[part].get("kind")
-                if kind is None:
-                    kind = "permutation" if part == "workload" else "ofan" if part == "balancer" else next(iter(registry))
-                    data = {**data, part: {"kind": kind, **data[part]}}
+                kind = data[part].get("kind", DEFAULTS[part])
+                data = {**data, part: {"kind": kind, **data[part]}}
                 if not isinstance(kind, str) or kind not in registry:
                     raise ScenarioError(f"{part}.kind", kind, f"must be one of {', '.join(registry)}")
         try:
@@ -163,26 +216,28 @@ class Scenario(_Part):
             raise _refusal(e, data) from None
 
     @classmethod
-    def from_yaml(cls, path: str | Path | None = None, sets: list[str] = []) -> "Scenario":
+    def from_yaml(cls, path: str | Path | None = None, sets: Sequence[str] = ()) -> Scenario:
         """A scenario from a YAML file (or the defaults) with `key=value` overrides, the values being YAML."""
         data: Any = {}
         if path is not None:
             try:
-                data = yaml.safe_load(Path(path).read_text()) or {}
+                data = yaml.safe_load(Path(path).read_text())
             except OSError as e:
                 raise ScenarioError("scenario", str(path), f"cannot be read: {e.strerror}") from None
-            except (yaml.YAMLError, UnicodeDecodeError) as e:
+            except (yaml.YAMLError, ValueError, RecursionError) as e:
                 raise ScenarioError("scenario", str(path), "is not YAML: " + " ".join(str(e).split())) from None
+            data = {} if data is None else data  # an empty file
             if not isinstance(data, dict):
                 raise ScenarioError("scenario", str(path), "must hold a mapping of keys")
         for text in sets:
             key, eq, value = text.partition("=")
-            if not eq or not key:
-                raise ScenarioError("--set", text, "must read key=value")
+            if not eq or not all(key.split(".")):
+                raise ScenarioError("--set", text, "must read key=value, the key being names joined by dots")
             try:
-                set_key(data, key, yaml.safe_load(value))
-            except yaml.YAMLError:
+                parsed = yaml.safe_load(value)
+            except (yaml.YAMLError, ValueError, RecursionError):
                 raise ScenarioError(key, value, "is not a YAML value") from None
+            set_key(data, key, parsed)
         return cls.from_dict(data)
 
     def to_dict(self) -> dict[str, Any]:
@@ -224,10 +279,23 @@ def _refusal(error: ValidationError, data: dict[str, Any]) -> ScenarioError:
     path = list(first["loc"])
     if len(path) > 1 and path[0] in REGISTRIES and path[1] in REGISTRIES[path[0]]:
         del path[1]  # the tag of the union is not a key
-    rule = first["msg"].removeprefix("Value error, ").replace("Input should be", "must be").replace("valid dictionary or object to extract fields from", "mapping of keys")
-    if first["type"] == "extra_forbidden":
-        rule = "unknown key"
+    rule = first["msg"].removeprefix("Value error, ").replace("Input should be", "must be").replace(" after validation", "")
     value = first["input"]
-    if first["type"] == "value_error" and isinstance(value, dict):
-        value = {k: v for k, v in value.items() if k in rule} or value
+    match first["type"]:
+        case "extra_forbidden":
+            rule = "unknown key"
+        case "model_type":
+            rule = "must be a mapping of keys"
+        case "broken":
+            path += first["ctx"]["key"].split(".")
+            value = first["ctx"]["value"]
+        case "float_type" if isinstance(value, str) and _reads_as_number(value):
+            rule += ", but this is text (YAML reads 1.0e+5 as a number, 1e5 not)"
     return ScenarioError(".".join(str(p) for p in path) or "scenario", value, rule[:1].lower() + rule[1:])
+
+
+def _reads_as_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

@@ -11,10 +11,10 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ofancore.errors import ScenarioError
 from ofancore.bits import MAX_FLOWS
+from ofancore.errors import ScenarioError
 from ofancore.fabric import Fabric
-from ofancore.workloads.base import Flows, Hosts, MessagePackets, Workload, participants, same
+from ofancore.workloads.base import Flows, Hosts, MessagePackets, Workload, count, participants, same
 
 
 class AllToAll(Workload):
@@ -26,11 +26,16 @@ class AllToAll(Workload):
     hosts: Hosts = None
     title: ClassVar[str] = "all-to-all"
 
+    def most_packets(self, fabric: Fabric) -> int:
+        return self.message_packets * count(self.hosts, fabric)
+
     def flows(self, fabric: Fabric, rng: np.random.Generator) -> Flows:
         who = participants(self.hosts, fabric)
         n = len(who)
         if n * (n - 1) > MAX_FLOWS:
-            raise ScenarioError("workload.hosts", n, f"an all-to-all of n hosts has n(n-1) flows, of which at most {MAX_FLOWS} are possible")
+            raise ScenarioError(
+                "workload.hosts", n, f"an all-to-all of n hosts has n(n-1) flows, of which at most {MAX_FLOWS} are possible"
+            )
         src = np.repeat(np.arange(n), n - 1)
         dst = (src + np.tile(np.arange(1, n), n)) % n
         return Flows(who[src], who[dst], same(len(src), self.message_packets), open_flows=self.open_flows or n)

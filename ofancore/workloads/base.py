@@ -49,6 +49,10 @@ class Workload(BaseModel):
     def flows(self, fabric: Fabric, rng: np.random.Generator) -> Flows:
         raise NotImplementedError
 
+    def most_packets(self, fabric: Fabric) -> int:
+        """The data packets of the busiest host, or of a chain of messages; decides whether the run's time can be counted."""
+        raise NotImplementedError
+
 
 def participants(hosts: list[int] | None, fabric: Fabric, least: int = 2) -> np.ndarray:
     """The hosts that take part; refuses hosts that do not exist, repeated ones and too few."""
@@ -62,6 +66,11 @@ def participants(hosts: list[int] | None, fabric: Fabric, least: int = 2) -> np.
     if len(hosts) < least:
         raise ScenarioError("workload.hosts", hosts, f"at least {least} hosts must take part")
     return np.array(hosts, np.int64)
+
+
+def count(hosts: list[int] | None, fabric: Fabric) -> int:
+    """The number of hosts that take part."""
+    return fabric.n_hosts if hosts is None else len(hosts)
 
 
 def same(count: int, value: int) -> np.ndarray:

@@ -24,6 +24,9 @@ class Pairs(Workload):
     )
     title: ClassVar[str] = "pairs"
 
+    def most_packets(self, fabric: Fabric) -> int:
+        return self.message_packets * len(self.pairs)
+
     def flows(self, fabric: Fabric, rng: np.random.Generator) -> Flows:
         for i, (src, dst) in enumerate(self.pairs):
             for h in (src, dst):

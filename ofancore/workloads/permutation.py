@@ -19,6 +19,9 @@ class Permutation(Workload):
     hosts: Hosts = None
     title: ClassVar[str] = "permutation"
 
+    def most_packets(self, fabric: Fabric) -> int:
+        return self.message_packets
+
     def flows(self, fabric: Fabric, rng: np.random.Generator) -> Flows:
         who = participants(self.hosts, fabric)
         while True:  # about e tries: drawing again keeps the choice uniform

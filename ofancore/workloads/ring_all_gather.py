@@ -13,7 +13,7 @@ from pydantic import Field
 from ofancore.bits import MAX_FLOWS
 from ofancore.errors import ScenarioError
 from ofancore.fabric import Fabric
-from ofancore.workloads.base import Flows, Hosts, MessagePackets, Workload, participants, same
+from ofancore.workloads.base import Flows, Hosts, MessagePackets, Workload, count, participants, same
 
 
 class RingAllGather(Workload):
@@ -22,9 +22,14 @@ class RingAllGather(Workload):
     kind: Literal["ring_all_gather"] = "ring_all_gather"
     message_packets: MessagePackets = Field(256, description="data packets a shard")
     steps: int | None = Field(None, ge=1, description="steps simulated; null: all n - 1")
-    placement: Literal["random", "contiguous", "striped"] = Field("random", description="ranks on hosts; striped: consecutive ranks in consecutive pods")
+    placement: Literal["random", "contiguous", "striped"] = Field(
+        "random", description="ranks on hosts; striped: consecutive ranks in consecutive pods"
+    )
     hosts: Hosts = None
     title: ClassVar[str] = "ring all-gather"
+
+    def most_packets(self, fabric: Fabric) -> int:
+        return self.message_packets * (self.steps or count(self.hosts, fabric))
 
     def flows(self, fabric: Fabric, rng: np.random.Generator) -> Flows:
         who = np.sort(participants(self.hosts, fabric))
