@@ -1,0 +1,119 @@
+"""What README.md says of commands, files, figures and defaults is so."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ofancore import cli, readme
+from ofancore.config import load_config
+from ofancore.scenario import Scenario
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+PAPER = load_config(ROOT / "config/paper.yaml", scenarios=False)
+TARGETS = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+NEW = "two_choices"  # the balancer that the README adds as its example
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+COMMANDS = [line for block in blocks("sh") for line in block.splitlines() if line.strip()]
+
+
+def test_tables_are_those_of_the_code():
+    assert readme.updated(README) == README, "run: python -m ofancore.readme"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_command_exists(command):
+    words = shlex.split(command, comments=True)
+    match words:
+        case ["make", target, *variables]:
+            assert target in TARGETS
+            assert all("=" in v for v in variables)
+        case [".venv/bin/ofancore", *arguments]:
+            args = cli._parser().parse_args(arguments)
+            if args.call is cli._run and not any(NEW in text for text in args.set):
+                Scenario.from_yaml(args.scenario, args.set)
+        case [".venv/bin/snakemake", "--profile", profile, target]:
+            assert (ROOT / profile / "config.yaml").is_file()
+            made = [f"{PAPER.results}/figures/{name}.svg" for name in PAPER.figures] + [f"{PAPER.results}/claims.md"]
+            assert target in made
+        case [".venv/bin/python", "-m", module, *arguments]:
+            assert importlib.util.find_spec(module) is not None
+            assert all((ROOT / a).exists() for a in arguments if "/" in a)
+        case _:
+            pytest.fail(f"no rule for the command: {command}")
+
+
+@pytest.mark.parametrize("target", sorted(set(re.findall(r"`make ([a-z]+)", README))))
+def test_target_in_the_text_exists(target):
+    assert target in TARGETS
+
+
+@pytest.mark.parametrize("command", sorted(set(re.findall(r"`ofancore ([a-z][a-z-]*)", README))))
+def test_subcommand_in_the_text_exists(command):
+    with pytest.raises(SystemExit) as end:
+        cli._parser().parse_args([command, "--help"])
+    assert end.value.code == 0
+
+
+def test_figures_named_are_those_of_the_config():
+    table = README[README.index("## Claims") : README.index("## Reading the results")]
+    named = set(re.findall(r"`(fig\d\w+|pofan_pipes|switch_state|open_choices)`", table))
+    assert named == set(PAPER.figures)
+
+
+def test_claims_named_with_their_figures():
+    rows = {row[0]: row[1] for row in re.findall(r"^\| (C\d+) \|.*?\| (.*?) \|[^|]*\|$", README, re.MULTILINE)}
+    assert set(rows) == set(PAPER.claims)
+    for key, claim in PAPER.claims.items():
+        assert claim.figure in rows[key] if claim.checks else "not yet measured" in rows[key]
+
+
+def test_links_lead_somewhere():
+    anchors = {re.sub(r"[^a-z0-9 -]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^#+ (.*)$", README, re.MULTILINE)}
+    for link in re.findall(r"\]\(([^)]+)\)", README):
+        if link.startswith("#"):
+            assert link[1:] in anchors
+        elif not link.startswith("data/expected"):  # made by a full run; test_expected.py looks at these names
+            assert (ROOT / link).exists(), link
+
+
+def test_defaults_in_the_text_are_those_of_the_scenario():
+    """Keys in the table of choices with a default behind a colon; a balancer's keys are looked up in its row's scheme."""
+    scenario = {**Scenario().to_dict(), "workload": Scenario.from_dict({"workload": {"kind": "all_to_all"}}).to_dict()["workload"]}
+    kinds = {"size_bins": "switch_rr", "ties": "jsq", "subflows": "subflow", "pipes": "pofan"}
+    found = re.findall(
+        r"`([a-z_]+(?:\.[a-z_]+)?): ([a-z0-9.]+)`", README[README.index("### What is the paper's") : README.index("### Limits")]
+    )
+    assert len(found) > 8
+    for key, text in found:
+        part, _, name = key.rpartition(".")
+        if part == "balancer":
+            value = Scenario.from_dict({"balancer": {"kind": kinds[name]}}).to_dict()["balancer"][name]
+        else:
+            value = scenario[part][name] if part else scenario[name]
+        said = {"null": None, "true": True, "false": False}.get(text, text)
+        assert said == value or float(said) == value, key
+
+
+@pytest.mark.slow
+def test_python_example_prints_what_the_text_shows():
+    code, shown = blocks("python")[0], blocks("text")[0]
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert run.stdout == shown
+
+
+def test_refusal_is_the_one_shown(capsys):
+    assert cli.main(["run", "--set", "fabric.radix=7"]) == 2
+    assert capsys.readouterr().err == blocks("text")[1]
