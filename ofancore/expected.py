@@ -9,10 +9,13 @@ runs. The folder is replaced whole; it also says in its README how it was made.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import shutil
+import struct
 import sys
 import tempfile
+import zlib
 from pathlib import Path
 
 from ofancore.config import Config, load_config
@@ -20,6 +23,7 @@ from ofancore.errors import OfanError
 from ofancore.figures import ROOT, Source
 from ofancore.result import source_digest
 
+PNG = b"\x89PNG\r\n\x1a\n"
 FIGURES = ("fig01_granularity", "fig03_failures_unknown", "fig06_queue_scaling", "fig08_network_size", "pofan_pipes")  # in the README
 
 ABOUT = """# What a full run gives
@@ -33,8 +37,9 @@ Made by `make figures` and then `make expected`; do not edit by hand.
 |---|---|
 {files}
 
-With the versions of `requirements.lock` another run gives the same files; `cmp` compares a picture with that of
-`{results}/figures`. Where something differs, compare `numbers.json` with `{results}/numbers` first.
+With the versions of `requirements.lock` another run gives the same figures and numbers. Digests are of `{results}/figures/*.svg`, which
+`sha256sum` compares; the pictures here are the PNG files, packed more tightly. Where something differs, compare `numbers.json` with
+`{results}/numbers` first.
 """
 
 
@@ -55,6 +60,19 @@ def runs_behind(config: Config, results: Path) -> int:
     return sum(len(runs) for runs in tables)
 
 
+def packed(png: bytes) -> bytes:
+    """The same picture, its pixels compressed as far as zlib can: half the size or less."""
+    chunks, at = [], len(PNG)
+    while at < len(png):
+        length, kind = struct.unpack(">I4s", png[at : at + 8])
+        chunks.append((kind, png[at + 8 : at + 8 + length]))
+        at += 12 + length
+    pixels = zlib.compress(zlib.decompress(b"".join(data for kind, data in chunks if kind == b"IDAT")), 9)
+    kept = [(kind, data) for kind, data in chunks if kind != b"IDAT"]
+    kept.insert(-1, (b"IDAT", pixels))  # the last chunk is IEND
+    return PNG + b"".join(struct.pack(">I", len(d)) + k + d + struct.pack(">I", zlib.crc32(k + d)) for k, d in kept)
+
+
 def contents(config: Config, results: Path, figures: tuple[str, ...] = FIGURES) -> dict[str, tuple[bytes, str]]:
     """File name -> (content, what it is)."""
     files: dict[str, tuple[bytes, str]] = {}
@@ -64,12 +82,14 @@ def contents(config: Config, results: Path, figures: tuple[str, ...] = FIGURES) 
             raise Incomplete(f"{name}: not a figure of this config; the README shows it")
     for name, figure in config.figures.items():
         last_run = max(group.raw_path(results).stat().st_mtime for group in config.groups(figure.experiments))
-        for path in (results / "figures" / f"{name}.png", results / "numbers" / f"{name}.json"):
+        for path in (results / "figures" / f"{name}.png", results / "figures" / f"{name}.svg", results / "numbers" / f"{name}.json"):
             if path.stat().st_mtime < last_run:
                 raise Incomplete(f"{path}: older than its runs; run the pipeline again")
         numbers[name] = json.loads((results / "numbers" / f"{name}.json").read_bytes())
         if name in figures:
-            files[f"{name}.png"] = ((results / "figures" / f"{name}.png").read_bytes(), f"`notebooks/figures/{figure.notebook}.ipynb`")
+            digest = hashlib.sha256((results / "figures" / f"{name}.svg").read_bytes()).hexdigest()[:16]
+            about = f"drawn by `notebooks/figures/{figure.notebook}.ipynb`, SVG `{digest}`"
+            files[f"{name}.png"] = (packed((results / "figures" / f"{name}.png").read_bytes()), about)
     files["claims.md"] = ((results / "claims.md").read_bytes(), "verdicts on the paper's claims, with measured values")
     files["numbers.json"] = (json.dumps(numbers, indent=1, ensure_ascii=False).encode() + b"\n", "the numbers that every figure states")
     return files

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
+import zlib
 from pathlib import Path
 
 import pytest
+import vl_convert
 import yaml
 
 from ofancore import expected
@@ -28,6 +31,23 @@ CONFIG = {
 }
 
 
+PICTURE = vl_convert.svg_to_png("<svg xmlns='http://www.w3.org/2000/svg' width='60' height='60'><circle r='40'/></svg>")
+
+
+def pixels(png: bytes) -> bytes:
+    """Header and pixel data, read apart from the code under test."""
+    parts = re.findall(rb"IDAT(.*?)(?=....(?:IDAT|IEND))", png, re.DOTALL)
+    assert png.endswith(b"\0\0\0\0IEND\xaeB`\x82")
+    return png[:33] + zlib.decompress(b"".join(part[:-4] for part in parts))
+
+
+def test_a_packed_picture_is_the_same_picture():
+    small = expected.packed(PICTURE)
+    assert pixels(small) == pixels(PICTURE)
+    assert len(small) <= len(PICTURE)
+    assert expected.packed(small) == small
+
+
 def write_runs(results: Path, source: str) -> None:
     """Rows as a run group has them, so far as they are looked at."""
     for group in load_config(CONFIG).groups(["one"]):
@@ -42,9 +62,11 @@ def run(tmp_path):
     config.write_text(yaml.safe_dump(CONFIG))
     write_runs(results, source_digest())
     for name in CONFIG["figures"]:
-        for path, text in ((f"figures/{name}.png", f"picture of {name}"), (f"numbers/{name}.json", json.dumps({"of": name}))):
-            (results / path).parent.mkdir(exist_ok=True)
-            (results / path).write_text(text)
+        for folder in ("figures", "numbers"):
+            (results / folder).mkdir(exist_ok=True)
+        (results / f"figures/{name}.png").write_bytes(PICTURE)
+        (results / f"figures/{name}.svg").write_text(f"picture of {name}")
+        (results / f"numbers/{name}.json").write_text(json.dumps({"of": name}))
     (results / "claims.md").write_text("# Claims\n")
 
     def refresh():
@@ -58,12 +80,13 @@ def test_a_full_run_is_kept(run):
     assert run() == 0
     pictures = {f"{name}.png" for name in expected.FIGURES}
     assert {p.name for p in run.out.iterdir()} == pictures | {"claims.md", "numbers.json", "README.md"}
-    assert (run.out / "fig06_queue_scaling.png").read_text() == "picture of fig06_queue_scaling"
+    assert (run.out / "fig06_queue_scaling.png").read_bytes() == expected.packed(PICTURE)
     assert json.loads((run.out / "numbers.json").read_text())["not_shown"] == {"of": "not_shown"}
     about = (run.out / "README.md").read_text()
     assert source_digest() in about
     assert "grid.yaml" in about
     assert "4 runs" in about
+    assert hashlib.sha256(b"picture of fig06_queue_scaling").hexdigest()[:16] in about
 
 
 def test_a_second_time_gives_the_same_and_leaves_nothing_else(run):
