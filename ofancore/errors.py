@@ -16,8 +16,8 @@ class ScenarioError(OfanError):
     def __init__(self, key: str, value: object, rule: str):
         self.key, self.value, self.rule = key, value, rule
         shown = repr(value)
-        if len(shown) > 80:
-            shown = shown[:77] + "..."
+        if len(shown) > 120:
+            shown = shown[:117] + "..."
         name = key if key.isprintable() else repr(key)
         super().__init__(f"{name} = {shown}: {rule}")
 

@@ -284,7 +284,7 @@ def _refusal(error: ValidationError, data: dict[str, Any]) -> ScenarioError:
     match first["type"]:
         case "extra_forbidden":
             rule = "unknown key"
-        case "model_type":
+        case "model_type" | "model_attributes_type":
             rule = "must be a mapping of keys"
         case "broken":
             path += first["ctx"]["key"].split(".")
