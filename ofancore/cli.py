@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import os
+import signal
 import sys
+import threading
 from pathlib import Path
 
 from ofancore.errors import EngineError, OfanError, ScenarioError
@@ -21,13 +25,18 @@ def main(argv: list[str] | None = None) -> int:
     """Parse, run, and turn refusals into status 2, internal faults into 3."""
     args = _parser().parse_args(argv)
     try:
-        return args.call(args) or 0
+        status = args.call(args) or 0
+        print(end="", flush=True)  # here, where a full disk is still told of
+        return status
     except EngineError as e:
         print(f"ofancore: {e}", file=sys.stderr)
         return 3
     except OfanError as e:
         print(f"ofancore: {e}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # whoever read the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
     except OSError as e:
         print(f"ofancore: {e.filename or 'output'}: {e.strerror or e}", file=sys.stderr)
         return 2
@@ -38,11 +47,19 @@ def main(argv: list[str] | None = None) -> int:
         return 130
 
 
+class _Parser(argparse.ArgumentParser):
+    """One line in place of the usage."""
+
+    def error(self, message: str):
+        self.exit(2, f"ofancore: {message} (see {self.prog} --help)\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    p = argparse.ArgumentParser("ofancore", description=__doc__, epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p = _Parser("ofancore", description=__doc__, epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter)
     sub = p.add_subparsers(required=True, metavar="COMMAND")
 
-    run = sub.add_parser("run", help="simulate one scenario and print its metrics as JSON", epilog=EXAMPLE, formatter_class=p.formatter_class)
+    about = "simulate one scenario and print its metrics as JSON"
+    run = sub.add_parser("run", help=about, epilog=EXAMPLE, formatter_class=p.formatter_class)
     run.add_argument("scenario", nargs="?", help="YAML file; without it, the defaults")
     run.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="override a dotted key (repeatable)")
     run.add_argument("--seed", type=int, help="the same as --set seed=N")
@@ -74,20 +91,47 @@ def _parser() -> argparse.ArgumentParser:
     return p
 
 
+@contextlib.contextmanager
+def _interruptible():
+    """Ctrl-C ends the process at once: Python cannot act on it while compiled code runs. For stretches that write no files."""
+    own = signal.getsignal(signal.SIGINT) is signal.default_int_handler and threading.current_thread() is threading.main_thread()
+    if not own:  # Python's own answer, that is; another one is left alone
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
+def _within(prefix: str):
+    """Errors of a scenario of a list name their place in it."""
+    try:
+        yield
+    except ScenarioError as e:
+        raise ScenarioError(f"{prefix}.{e.key}", e.value, e.rule) from None
+
+
 def _run(args) -> int:
-    from ofancore.result import write_table, write_whole
+    from ofancore.result import check_writable, write_table, write_whole
     from ofancore.scenario import Scenario
     from ofancore.simulate import simulate
 
     sets = args.set + ([f"seed={args.seed}"] if args.seed is not None else [])
-    result = simulate(Scenario.from_yaml(args.scenario, sets), threads=args.threads)
+    scenario = Scenario.from_yaml(args.scenario, sets)
+    for path in filter(None, (args.out, args.flows, args.links)):
+        check_writable(path)  # before the run, not after it
+    with _interruptible():
+        result = simulate(scenario, threads=args.threads)
     if args.out:
         write_table([result.row()], args.out)
-    for path, table in ((args.flows, "flows"), (args.links, "links")):
-        if path:
-            frame = getattr(result, table)
-            write_whole(path, lambda temporary: frame.to_csv(temporary, index=False))
-    print(result.to_json())
+    if args.flows:
+        write_whole(args.flows, lambda temporary: result.flows.to_csv(temporary, index=False))
+    if args.links:
+        write_whole(args.links, lambda temporary: result.links.to_csv(temporary, index=False))
+    print(result.to_json(), flush=True)
     if not result.finished:
         print(f"ofancore: {result.summary()}", file=sys.stderr)
     return 0
@@ -121,8 +165,10 @@ def scenario_keys(model, prefix: str = ""):
 
 def _bench(args) -> int:
     from ofancore.bench import bench
-    from ofancore.result import write_whole
+    from ofancore.result import check_writable, write_whole
 
+    if args.json:
+        check_writable(args.json)
     report = json.dumps(bench(quick=args.quick), indent=1)
     if args.json:
         write_whole(args.json, lambda temporary: Path(temporary).write_text(report + "\n"))
@@ -131,16 +177,25 @@ def _bench(args) -> int:
 
 
 def _group(args) -> int:
-    from ofancore.result import write_table
+    from ofancore.result import check_writable, write_table
     from ofancore.scenario import Scenario
     from ofancore.simulate import simulate
 
     try:
         spec = json.loads(Path(args.spec).read_text())
-        experiment, label, scenarios = spec["experiment"], spec["label"], spec["scenarios"]
-    except (json.JSONDecodeError, KeyError, TypeError, UnicodeDecodeError) as e:
-        raise ScenarioError("--spec", args.spec, f"must be JSON with experiment, label and scenarios ({e})") from None
-    rows = [{"experiment": experiment, "label": label, **simulate(Scenario.from_dict(s)).row()} for s in scenarios]
+    except (ValueError, RecursionError) as e:
+        raise ScenarioError("--spec", args.spec, f"is not JSON: {e}") from None
+    keys = {"experiment": str, "label": str, "scenarios": list}
+    if not isinstance(spec, dict) or any(not isinstance(spec.get(k), kind) for k, kind in keys.items()) or not spec["scenarios"]:
+        raise ScenarioError("--spec", args.spec, "must hold experiment (text), label (text) and scenarios (a list of at least one)")
+    scenarios, rows = [], []
+    for i, data in enumerate(spec["scenarios"]):  # all of them before the first run
+        with _within(f"scenarios.{i}"):
+            scenarios.append(Scenario.from_dict(data))
+    check_writable(args.out)
+    for i, scenario in enumerate(scenarios):
+        with _within(f"scenarios.{i}"), _interruptible():
+            rows.append({"experiment": spec["experiment"], "label": spec["label"], **simulate(scenario).row()})
     write_table(rows, args.out)
     return 0
 

@@ -5,11 +5,13 @@ Nothing here depends on the machine or the clock on the wall: the same scenario 
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
 import tempfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +26,9 @@ SOURCES = ("jit.py", "bits.py", "units.py", "fabric.py", "failures.py", "bounds.
 FOLDERS = ("engine", "balancers", "workloads", "congestion", "recovery")
 
 
+@cache
 def source_digest() -> str:
-    """Digest of all sources that a raw run depends on."""
+    """Digest of all sources that a raw run depends on, as they were when first asked for."""
     return digest_of((*SOURCES, *FOLDERS))
 
 
@@ -110,16 +113,35 @@ def write_table(rows: list[dict[str, Any]], path: str | Path) -> None:
 def write_whole(path: str | Path, write) -> None:
     """Call `write(temporary path)` and move the outcome into place, so that a kill or a full disk leaves no half file."""
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.close(handle)
+    temporary = _begin(path)
     try:
         write(temporary)
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
+    except OSError as e:
+        Path(temporary).unlink(missing_ok=True)
+        raise OSError(e.errno, os.strerror(e.errno) if e.errno else str(e), str(path)) from None
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def check_writable(path: str | Path) -> None:
+    """OSError, naming the path, if `write_whole` could not begin."""
+    Path(_begin(Path(path))).unlink()
+
+
+def _begin(path: Path) -> str:
+    """An empty temporary file beside `path`, which may be a plain file or not there yet."""
+    try:
+        if path.exists() and not path.is_file():
+            raise OSError(errno.EINVAL, "is not a plain file")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name[:200]}.", dir=path.parent)
+        os.close(handle)
+        return temporary
+    except OSError as e:
+        raise OSError(e.errno, e.strerror, str(path)) from None
 
 
 def class_values(values: np.ndarray) -> dict[str, float]:
