@@ -17,9 +17,9 @@ ARGS    ?=
 # The folder that a config sends its results to.
 RESULTS  = $(or $(shell sed -n 's/^results:[[:space:]]*"*\([^[:space:]"\#]*\).*/\1/p' "$(CONFIG)"),results)
 
-# Jobs run side by side, so each keeps to one thread. Snakemake caps the other libraries, but not numba.
-NUMBA_NUM_THREADS ?= 1
-export NUMBA_NUM_THREADS
+# Jobs of the pipeline run side by side, so each keeps to one thread. Snakemake caps the other libraries, but not numba.
+# Tests and the benchmark do want threads.
+figures: export NUMBA_NUM_THREADS ?= 1
 
 # Rules say `python`; it has to be the one of .venv.
 RUN       = PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY)
