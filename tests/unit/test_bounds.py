@@ -1,0 +1,175 @@
+"""Lower bounds and the paced rate, against numbers worked out by hand.
+
+The defaults in ticks (ps): data 4,158 bytes 41,580, gap 200, ACK 640, a link 500,000.
+"""
+
+import numpy as np
+import pytest
+
+from ofancore.bounds import Times, first_ack_index, lower_bound, permutation_bound, rho_max, sending_time
+from ofancore.fabric import Fabric
+from ofancore.failures import Damage
+from ofancore.scenario import Scenario
+from ofancore.simulate import prepare
+from ofancore.workloads import Flows
+
+PAPER = Times(data=41_580, ack=640, gap=200, delay=500_000)
+EASY = Times(data=10, ack=2, gap=1, delay=100)  # slots of 11 and 3
+TREE, LEAVES = Fabric.build(4), Fabric.build(4, tiers=2)
+
+
+def flows(*pairs, packets=1, **options):
+    src, dst = np.array(pairs).T
+    return Flows(src, dst, np.full(len(src), packets), **options)
+
+
+# --- permutation
+def test_the_papers_permutation_of_256_packets():
+    assert first_ack_index(PAPER, 6) == 78
+    assert permutation_bound(PAPER, 256) == 17_056_940
+    assert prepare(Scenario()).times == PAPER
+    assert prepare(Scenario()).lower_bound_ticks == 17_056_940
+
+
+def test_permutation_bound_in_pieces():
+    """There: 6 links and 5 switches that store a packet before they send it on. The first ACK leaves after ceil(650 / 11) + 1 packets."""
+    assert EASY.there(6) == 6 * 100 + 5 * 10 == 650
+    assert EASY.back(6) == 6 * 100 + 6 * 2 == 612
+    assert first_ack_index(EASY, 6) == 61
+    assert permutation_bound(EASY, 1) == 11 + 650 + 612
+    assert permutation_bound(EASY, 61) == 61 * 11 + 650 + 612  # all sent before the first ACK is owed
+    assert permutation_bound(EASY, 64) == 64 * 11 + 3 * 3 + 650 + 612  # three ACKs in between
+    assert permutation_bound(EASY, 64, hops=4) == 64 * 11 + (64 - 41) * 3 + 430 + 408  # ceil(430 / 11) + 1 = 41
+
+
+def test_longest_distance_of_the_permutation_counts():
+    near = lower_bound(EASY, TREE, flows((0, 1), (1, 0)), "permutation", 0)
+    far = lower_bound(EASY, TREE, flows((0, 15), (15, 0)), "permutation", 0)
+    assert near == 11 + (200 + 10) + (200 + 4)
+    assert far == 11 + 650 + 612
+
+
+# --- all-to-all
+@pytest.mark.parametrize(
+    ("opened", "m", "bound"),
+    [
+        # hosts 0..3 of pod 0 (2 below each edge switch), in the order +1, +2, +3: 0 sends to 1 (2 links), 2 and 3 (4 links);
+        # 1 to 2, 3 (4), 0 (2); 2 to 3 (2), 0, 1 (4); 3 to 0, 1 (4), 2 (2). Over 2 links there and back takes 210 + 204, over 4 430 + 408.
+        (None, 1, 3 * 11 + 430 + 408),  # the third packet of host 0 goes far
+        (1, 1, 3 * 11 + 430 + 408),
+        (None, 2, 6 * 11 + 430 + 408),
+        (1, 2, 6 * 11 + 430 + 408),
+        (2, 2, 6 * 11 + 430 + 408),  # host 0's last two flows are both far
+    ],
+)
+def test_all_to_all_within_a_pod(opened, m, bound):
+    order = [(i, (i + d) % 4) for i in range(4) for d in (1, 2, 3)]
+    f = flows(*order, packets=m, open_flows=opened or 4)
+    assert lower_bound(EASY, TREE, f, "all_to_all", 0) == bound
+
+
+def test_all_to_all_owes_acks_to_the_others():
+    """Two hosts of different pods: as a permutation of the same two. 70 packets, 61 of them before the first ACK."""
+    f = flows((0, 15), (15, 0), packets=70, open_flows=2)
+    assert lower_bound(EASY, TREE, f, "all_to_all", 0) == 70 * 11 + 9 * 3 + 650 + 612
+
+
+def test_all_to_all_far_flows_that_end_early():
+    """Hosts 0, 1 (together) and 2 (another edge switch): 0 -> 1, 2; 1 -> 2, 0; 2 -> 0, 1. One at a time, 3 packets each.
+
+    The last packet to a near host is 1's sixth, to a far one 0's and 2's sixth.
+    """
+    f = flows((0, 1), (0, 2), (1, 2), (1, 0), (2, 0), (2, 1), packets=3, open_flows=1)
+    assert lower_bound(EASY, TREE, f, "all_to_all", 0) == 6 * 11 + 430 + 408
+
+
+def test_all_to_all_default_is_the_contract_of_the_workload():
+    scenario = Scenario.from_dict({"fabric": {"radix": 4}, "workload": {"kind": "all_to_all", "message_packets": 8}})
+    # 15 flows of 8 packets, taken in turns; the 120th goes far from some hosts, the first ACK is owed after 78
+    assert prepare(scenario).lower_bound_ticks == 120 * 41_780 + (120 - 78) * 840 + PAPER.there(6) + PAPER.back(6)
+
+
+# --- pairs and rings
+def test_pairs_are_bounded_by_the_busiest_port():
+    assert lower_bound(EASY, TREE, flows((0, 15), packets=5), "pairs", 0) == 5 * 11 + 650 + 612
+    incast = flows((1, 0), (2, 0), (15, 0), packets=100)
+    assert lower_bound(EASY, TREE, incast, "pairs", 0) == 300 * 11 + 210 + 204  # the nearest may come last
+    few = flows((1, 0), (2, 0), (15, 0), packets=5)
+    assert lower_bound(EASY, TREE, few, "pairs", 0) == 5 * 11 + 650 + 612  # and distance may count for more
+
+
+def test_a_ring_is_as_long_as_its_slowest_chain():
+    """0 -> 1 (2 links), 1 -> 2 (4 links), then each passes on what it got: 0 -> 1 waits for 2 -> 0 and so on."""
+    f = flows((0, 1), (1, 2), (2, 0), (0, 1), (1, 2), (2, 0), packets=3, after=np.array([[2, 3], [0, 4], [1, 5]]))
+    near, far = 3 * 11 - 1 + 210, 3 * 11 - 1 + 430
+    assert lower_bound(EASY, TREE, f, "ring_all_gather", 0) == far + far + 1 + 408  # 1 -> 2, then 2 -> 0
+    assert near < far
+
+
+# --- paced runs
+def test_a_paced_sender_needs_its_pace():
+    assert lower_bound(EASY, TREE, flows((0, 15), (15, 0), packets=64), "permutation", 40) == 63 * 40 + 11 + 650 + 612
+    assert lower_bound(EASY, TREE, flows((0, 15), (15, 0), packets=64), "permutation", 5) == permutation_bound(EASY, 64)
+
+
+def test_sending_time_is_the_data_and_then_the_acks():
+    assert sending_time(PAPER, 78, 6) == 78 * 41_780
+    assert sending_time(PAPER, 79, 6) == 79 * 41_780 + 840
+
+
+# --- rho_max
+def broken(fabric, capacity=0.0, *names):
+    share = np.ones(fabric.n_cables)
+    for name in names:
+        share[fabric.cable_of(name)] = capacity
+    return Damage(fabric, share)
+
+
+LEAF = "edge:0:0-agg:0:0"
+CORE = "agg:0:0-core:0:0"
+
+
+@pytest.mark.parametrize(
+    ("fabric", "cables", "capacity", "pairs", "rho"),
+    [
+        # leaf 0 (hosts 0, 1) has one uplink of two left: both its hosts share it
+        (LEAVES, [LEAF], 0.0, [(0, 2), (1, 4)], 1 / 2),
+        (LEAVES, [LEAF], 0.0, [(0, 2)], 1),  # alone, a host has the uplink to itself
+        (LEAVES, [LEAF], 0.0, [(2, 4), (3, 5)], 1),  # others do not pass there
+        (LEAVES, [LEAF], 0.0, [(0, 1), (1, 0)], 1),  # nor does what stays below the leaf
+        (LEAVES, [LEAF], 0.0, [(2, 0), (4, 1)], 1 / 2),  # downwards it is the same
+        (LEAVES, [LEAF], 0.0, [(0, 2), (0, 4)], 1),  # a host that sends twice sends each at half the rate
+        # half a cable is not dead: flows spread evenly over both, and the slow one sets the pace
+        (LEAVES, [LEAF], 0.5, [(0, 2), (1, 4)], 1 / 2),
+        (LEAVES, [LEAF], 0.25, [(0, 2), (1, 4)], 1 / 4),
+        (LEAVES, [LEAF], 0.5, [(0, 2)], 1),  # half a flow on half a cable
+        # radix 4: the cable from agg 0:0 to core 0:0 is dead. Each of hosts 0..3 of pod 0 to another pod has 3 paths of 4 left:
+        # 1 by port 0, 2 by port 1
+        (TREE, [CORE], 0.0, [(0, 15)], 1),
+        (TREE, [CORE], 0.0, [(0, 15), (1, 14)], 3 / 4),  # port 1 of the edge switch carries 2 x 2/3 = 4/3
+        (TREE, [CORE], 0.0, [(0, 15), (1, 14), (2, 13), (3, 12)], 3 / 4),  # and each of 3 cables to the core 4 x 1/3 = 4/3
+        (TREE, [CORE], 0.0, [(0, 2), (1, 3), (4, 8), (5, 9)], 1),  # within the pod, and elsewhere
+        # an edge cable of the radix-4 tree: hosts 0 and 1 share one uplink, whatever lies above
+        (TREE, [LEAF], 0.0, [(0, 15), (1, 14)], 1 / 2),
+        (TREE, [LEAF], 0.0, [(0, 2), (1, 3)], 1 / 2),
+        (TREE, [LEAF], 0.0, [(2, 15), (3, 14), (4, 8)], 1),
+        # all of the permutation through one uplink and, above it, two cores
+        (TREE, [LEAF], 0.0, [(0, 15), (1, 14), (14, 0), (15, 1)], 1 / 2),
+    ],
+)
+def test_rho_max_by_hand(fabric, cables, capacity, pairs, rho):
+    assert rho_max(broken(fabric, capacity, *cables), flows(*pairs)) == pytest.approx(rho)
+
+
+def test_rho_max_counts_in_twentieths():
+    """A capacity of 0.01 is scheduled and paced as a twentieth, the least that a live cable has."""
+    assert rho_max(broken(LEAVES, 0.01, LEAF), flows((0, 2), (1, 4))) == pytest.approx(1 / 20)
+
+
+def test_the_pace_of_a_run():
+    cable = [{"cable": LEAF}]
+    data = {"fabric": {"radix": 4}, "failures": {"cables": cable}, "workload": {"kind": "pairs", "pairs": [[0, 15], [1, 14]]}}
+    inputs = prepare(Scenario.from_dict(data))
+    assert inputs.pace.tolist() == [0, 2 * 41_780]
+    data["congestion"] = {"kind": "line_rate", "pace_failures": False}
+    assert prepare(Scenario.from_dict(data)).pace.tolist() == [0, 0]
