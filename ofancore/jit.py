@@ -7,12 +7,14 @@ written, kernels compile anew in each process.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import tempfile
 from pathlib import Path
 
 import numba
+from numba.core import caching
 
 PACKAGE = Path(__file__).parent
 KERNEL_SOURCES = ("jit.py", "engine", "balancers", "congestion", "recovery")
@@ -31,21 +33,43 @@ def digest_of(names: tuple[str, ...]) -> str:
 
 def _cache_folder() -> Path | None:
     root = os.environ.get("OFAN_CACHE_DIR")
-    candidates = [Path(root)] if root else [Path.home() / ".cache" / "ofancore", Path(tempfile.gettempdir()) / f"ofancore-{os.getuid()}"]
-    for candidate in candidates:
+    home, temporary = os.path.expanduser("~"), tempfile.gettempdir()
+    candidates = [os.path.abspath(root)] if root else [f"{home}/.cache/ofancore", f"{temporary}/ofancore-{os.getuid()}"]
+    for candidate in map(Path, candidates):
+        if not candidate.is_absolute():  # no home is known
+            continue
         folder = candidate / f"{digest_of(KERNEL_SOURCES)}-numba{numba.__version__}"
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            if os.access(folder, os.W_OK):
+            candidate.mkdir(mode=0o700, parents=True, exist_ok=True)
+            mine = root or candidate.stat().st_uid == os.getuid()  # code of a stranger's making is not run
+            folder.mkdir(exist_ok=True)
+            if mine and os.access(folder, os.W_OK):
                 return folder
         except OSError:
             continue
     return None
 
 
+class _Forgiving(caching.IndexDataCacheFile):
+    """Machine code on disk saves time and nothing else: what cannot be read is compiled anew, what cannot be written is not kept."""
+
+    def load(self, key):
+        try:
+            return super().load(key)
+        except Exception:  # a file cut short fails in as many ways as unpickling can
+            with contextlib.suppress(OSError):
+                Path(self._index_path).unlink(missing_ok=True)
+            return None
+
+    def save(self, key, data):
+        with contextlib.suppress(OSError):
+            super().save(key, data)
+
+
 CACHE = _cache_folder()
 if CACHE is not None:
     numba.config.CACHE_DIR = str(CACHE)
+    caching.IndexDataCacheFile = _Forgiving
 
 
 def kernel(function=None, **flags):
@@ -55,8 +79,8 @@ def kernel(function=None, **flags):
     are too large for that say `forceinline=False`. No kernel allocates, so none needs the runtime that counts references to arrays; without
     it the loop runs twenty times faster (`_nrt` is what numba's own parallel kernels use).
     """
-    options = {"nogil": True, "cache": CACHE is not None, "error_model": "numpy", "forceinline": True, "_nrt": False, "no_cfunc_wrapper": True, **flags}
-    decorate = numba.njit(**options)
+    fixed = {"nogil": True, "error_model": "numpy", "forceinline": True, "_nrt": False, "no_cfunc_wrapper": True}
+    decorate = numba.njit(**{**fixed, "cache": CACHE is not None, **flags})
     return decorate if function is None else decorate(function)
 
 

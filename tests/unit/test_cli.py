@@ -1,0 +1,253 @@
+"""The command line: exit codes, one line for a refusal, files whole or not at all."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pandas as pd
+import pytest
+
+from ofancore import cli, result
+from ofancore.errors import EngineError
+
+SMALL = ["--set", "fabric.radix=4", "--set", "workload.message_packets=1"]
+MODULE = sys.modules["ofancore.simulate"]  # the package's own `simulate` is the function
+TINY = {"fabric": {"radix": 4}, "workload": {"message_packets": 1}}
+
+
+@pytest.fixture
+def call(capsys):
+    """Call the command line in this process: (status, standard output, the line on standard error)."""
+
+    def run(*words):
+        try:
+            status = cli.main([str(word) for word in words])
+        except SystemExit as end:
+            status = end.code
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return run
+
+
+def refused(outcome, line):
+    status, out, err = outcome
+    assert (status, out) == (2, "")
+    assert err.endswith("\n")
+    assert err[:-1].isprintable()
+    assert err.startswith(f"ofancore: {line}")
+
+
+@pytest.fixture
+def no_runs(monkeypatch):
+    """A run would be a fault of the test: the refusal has to come before it."""
+    monkeypatch.setattr(MODULE, "simulate", lambda *_, **__: pytest.fail("the run was begun"))
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ([], "the following arguments are required: COMMAND (see ofancore --help)"),
+        (["fly"], "argument COMMAND: invalid choice: 'fly'"),
+        (["list"], "the following arguments are required: what (see ofancore list --help)"),
+        (["list", "planes"], "argument what: invalid choice: 'planes'"),
+        (["run", "--seed", "x"], "argument --seed: invalid int value: 'x' (see ofancore run --help)"),
+        (["run", "--threads", "1.5"], "argument --threads: invalid int value: '1.5'"),
+        (["run", "a.yaml", "b.yaml"], "unrecognized arguments: b.yaml"),
+        (["group"], "the following arguments are required: --spec, --out"),
+        (["run", "missing.yaml"], "scenario = 'missing.yaml': cannot be read: No such file or directory"),
+        (["run", "."], "scenario = '.': cannot be read: Is a directory"),
+        (["run", "--seed", "-3"], "seed = -3: must be greater than or equal to 0"),
+        (["run", "--set", "fabric.radix"], "--set = 'fabric.radix': must read key=value"),
+        (["run", "--set", "fabric.radix=5"], "fabric.radix = 5: must be a multiple of 2"),
+        (["check-config", "missing.yaml"], "config = 'missing.yaml': no such file"),
+        (["group", "--spec", "missing.json", "--out", "x"], "missing.json: No such file or directory"),
+    ],
+)
+@pytest.mark.usefixtures("no_runs")
+def test_bad_words_end_with_status_2_and_one_line(call, words, line):
+    refused(call(*words), line)
+
+
+@pytest.mark.parametrize("threads", [0, -1, 65, 10**30])
+def test_numbers_of_threads_that_cannot_be(call, threads):
+    refused(call("run", "--threads", threads), f"threads = {threads}: must be an integer from 1 to 64")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("", "is not JSON: "),
+        ('{"experiment": "e", "label"', "is not JSON: "),
+        ("[" * 100_000, "is not JSON: "),
+        ("[]", "must hold "),
+        ("null", "must hold "),
+        ("{}", "must hold "),
+        ('{"experiment": "e", "label": "l", "scenarios": 3}', "must hold "),
+        ('{"experiment": "e", "label": "l", "scenarios": []}', "must hold "),
+        ('{"experiment": "e", "label": 3, "scenarios": [{}]}', "must hold "),
+    ],
+    ids=range(9),
+)
+@pytest.mark.usefixtures("no_runs")
+def test_specs_that_are_none(call, tmp_path, text, line):
+    spec, out = tmp_path / "spec.json", tmp_path / "out.parquet"
+    spec.write_text(text)
+    refused(call("group", "--spec", spec, "--out", out), f"--spec = {str(spec)!r}: {line}"[:100])
+    assert os.listdir(tmp_path) == ["spec.json"]
+
+
+@pytest.mark.parametrize(
+    ("bad", "line"),
+    [
+        ({"fabric": {"radix": 5}}, "scenarios.1.fabric.radix = 5: must be a multiple of 2"),
+        ("abc", "scenarios.1.scenario = 'abc': must be a mapping of keys"),
+    ],
+)
+@pytest.mark.usefixtures("no_runs")
+def test_a_bad_scenario_of_a_group_is_found_before_the_first_run(call, tmp_path, bad, line):
+    spec = tmp_path / "spec.json"
+    spec.write_text(json.dumps({"experiment": "e", "label": "l", "scenarios": [TINY, bad]}))
+    refused(call("group", "--spec", spec, "--out", tmp_path / "out.parquet"), line)
+    assert os.listdir(tmp_path) == ["spec.json"]
+
+
+def test_pairs_cut_off_in_a_group_name_their_scenario_and_leave_no_rows(call, tmp_path):
+    spec = tmp_path / "spec.json"
+    spec.write_text(json.dumps({"experiment": "e", "label": "l", "scenarios": [TINY, TINY | {"failures": {"link_failure_rate": 1}}]}))
+    refused(call("group", "--spec", spec, "--out", tmp_path / "out.parquet"), "scenarios.1.failures = 'edge:0:0-agg:0:0, ")
+    assert os.listdir(tmp_path) == ["spec.json"]
+
+
+@pytest.mark.parametrize("option", ["--out", "--flows", "--links"])
+@pytest.mark.usefixtures("no_runs")
+def test_places_that_cannot_be_written_are_refused_before_the_run(call, tmp_path, option):
+    (tmp_path / "file").write_text("kept")
+    refused(call("run", *SMALL, option, tmp_path), f"{tmp_path}: is not a plain file")
+    refused(call("run", *SMALL, option, "/dev/null"), "/dev/null: is not a plain file")  # not replaced by one
+    refused(call("run", *SMALL, option, tmp_path / "file/x"), f"{tmp_path}/file/x: ")
+    refused(call("run", *SMALL, option, tmp_path / ("x" * 300)), f"{tmp_path}/{'x' * 300}: File name too long")
+    assert (tmp_path / "file").read_text() == "kept"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path):
+    path = tmp_path / "table"
+    path.write_text("old")
+
+    def write(temporary):
+        with open(temporary, "w") as file:
+            file.write("ne")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        result.write_whole(path, write)
+    assert caught.value.filename == str(path)
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["table"]
+
+
+def test_an_internal_fault_has_a_status_of_its_own(call, monkeypatch):
+    def fault(*_, **__):
+        raise EngineError("the engine ran into internal limit 3")
+
+    monkeypatch.setattr(MODULE, "simulate", fault)
+    assert call("run") == (3, "", "ofancore: the engine ran into internal limit 3\n")
+
+
+@pytest.mark.parametrize("what", ["balancers", "workloads", "congestion", "recovery", "keys"])
+def test_lists(call, what):
+    status, out, err = call("list", what)
+    assert (status, err) == (0, "")
+    assert {"balancers": "ofan", "workloads": "all_to_all", "congestion": "line_rate", "recovery": "erasure", "keys": "seed"}[what] in out
+
+
+def test_source_digest(call):
+    assert call("source-digest") == (0, result.source_digest() + "\n", "")
+
+
+def test_run_prints_json_and_writes_what_is_asked(call, tmp_path):
+    paths = [tmp_path / "new/folder" / name for name in ("run.parquet", "flows.csv", "links.csv")]
+    status, out, err = call("run", *SMALL, "--seed", 3, "--out", paths[0], "--flows", paths[1], "--links", paths[2])
+    assert (status, err) == (0, "")
+    metrics = json.loads(out)
+    assert metrics["finished"]
+    assert metrics["scenario"]["seed"] == 3
+    row = pd.read_parquet(paths[0]).iloc[0]
+    assert (row["seed"], row["cct_ns"], row["source"]) == (3, metrics["cct_ns"], result.source_digest())
+    assert len(pd.read_csv(paths[1])) == 16
+    assert len(pd.read_csv(paths[2])) == 2 * 16 + 4 * 16
+    assert len(os.listdir(tmp_path / "new/folder")) == 3
+
+
+def test_a_run_that_does_not_finish_says_so(call):
+    status, out, err = call("run", *SMALL, "--set", "time_limit_ns=100")
+    assert status == 0
+    assert json.loads(out)["cct_ns"] is None
+    assert err.startswith("ofancore: ofan: not finished by ")
+
+
+def test_a_group_is_one_table(call, tmp_path):
+    spec, out = tmp_path / "spec.json", tmp_path / "out.parquet"
+    scenarios = [TINY | {"seed": seed, "failures": {"convergence_ns": float("inf")}} for seed in range(2)]
+    spec.write_text(json.dumps({"experiment": "e", "label": "l", "scenarios": scenarios}))
+    assert call("group", "--spec", spec, "--out", out) == (0, "", "")
+    rows = pd.read_parquet(out)
+    assert [*rows["seed"]] == [0, 1]
+    assert {*rows["experiment"], *rows["label"]} == {"e", "l"}
+
+
+def ofancore(*words, **options):
+    return subprocess.Popen([sys.executable, "-m", "ofancore", *words], stderr=subprocess.PIPE, text=True, **options)
+
+
+def test_a_reader_that_has_seen_enough_is_no_error():
+    read, write = os.pipe()
+    os.close(read)
+    process = ofancore("list", "keys", stdout=write)
+    os.close(write)
+    assert process.communicate(timeout=60)[1] == ""
+    assert process.returncode == 141  # as a shell shows death by SIGPIPE
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_output_that_finds_no_room_is_an_error():
+    with open("/dev/full", "w") as full:
+        process = ofancore("list", "keys", stdout=full)
+    assert process.communicate(timeout=60)[1] == "ofancore: output: No space left on device\n"
+    assert process.returncode == 2
+
+
+def test_no_standard_output_at_all():
+    process = subprocess.run(
+        ["sh", "-c", 'exec "$0" -m ofancore source-digest >&-', sys.executable], stderr=subprocess.PIPE, text=True, timeout=60, check=False
+    )
+    assert (process.returncode, process.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_ends_a_run_at_once_and_leaves_nothing(tmp_path, number):
+    """Compiled code does not look at Python's signals; a run of minutes must not outlive Ctrl-C."""
+    program = (
+        "import sys, ofancore.engine.loop, ofancore.cli\n"
+        "module = sys.modules['ofancore.simulate']\n"
+        "whole = module.prepare\n"
+        "module.prepare = lambda s: (print('begun', flush=True), whole(s))[1]\n"
+        "sys.exit(ofancore.cli.main(sys.argv[1:]))\n"
+    )
+    words = ["run", "--set", "fabric.radix=4", "--set", "workload.message_packets=1000000", "--out", str(tmp_path / "run.parquet")]
+    # a shell may have told its children to ignore Ctrl-C
+    start = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.default_int_handler)}
+    with subprocess.Popen([sys.executable, "-c", program, *words], stdout=subprocess.PIPE, **start) as process:
+        assert process.stdout.readline() == b"begun\n"
+        time.sleep(1)
+        assert process.poll() is None
+        process.send_signal(number)
+        began = time.monotonic()
+        assert process.wait(timeout=120) == -number
+    assert time.monotonic() - began < 1
+    assert os.listdir(tmp_path) == []

@@ -1,0 +1,65 @@
+"""Machine code on disk: whatever is wrong with it costs time and nothing else."""
+
+import subprocess
+import sys
+
+import pytest
+
+from ofancore import jit
+
+
+@pytest.fixture
+def code(tmp_path):
+    file = jit._Forgiving(str(tmp_path), "kernel", source_stamp=1)
+    file.save("signature", ("machine", "code"))
+    assert file.load("signature") == ("machine", "code")
+    return file
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+@pytest.mark.parametrize("kept", [0, 1, 10, -1])
+def test_files_cut_short_are_made_anew(code, tmp_path, suffix, kept):
+    (path,) = tmp_path.glob(f"*.{suffix}")
+    path.write_bytes(path.read_bytes()[:kept])
+    assert code.load("signature") is None
+    code.save("signature", ("anew",))
+    assert code.load("signature") == ("anew",)
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+def test_files_of_something_else_are_made_anew(code, tmp_path, suffix):
+    (path,) = tmp_path.glob(f"*.{suffix}")
+    path.write_bytes(b"\0" * 1000)
+    assert code.load("signature") is None
+    code.save("signature", ("anew",))
+    assert code.load("signature") == ("anew",)
+
+
+def test_what_cannot_be_written_is_not_kept(tmp_path):
+    (tmp_path / "file").touch()
+    file = jit._Forgiving(str(tmp_path / "file"), "kernel", source_stamp=1)
+    file.save("signature", ("machine", "code"))
+    assert file.load("signature") is None
+
+
+def folder(tmp_path, **environment):
+    """Where a process of that environment keeps its machine code."""
+    line = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path = {sys.path!r}; import ofancore.jit as j; print(j.CACHE)"],
+        env={"TMPDIR": str(tmp_path / "tmp"), **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    return line.stdout.strip()
+
+
+def test_places_that_cannot_be_written_are_passed_over(tmp_path):
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "file").touch()
+    file = str(tmp_path / "file")
+    assert folder(tmp_path, HOME=str(tmp_path)).startswith(f"{tmp_path}/.cache/ofancore/")
+    assert folder(tmp_path, HOME=file).startswith(f"{tmp_path}/tmp/ofancore-")
+    assert folder(tmp_path, HOME=str(tmp_path), OFAN_CACHE_DIR=f"{tmp_path}/own").startswith(f"{tmp_path}/own/")
+    assert folder(tmp_path, HOME=str(tmp_path), OFAN_CACHE_DIR=file) == "None"  # as asked, or nowhere
