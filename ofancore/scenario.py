@@ -81,10 +81,10 @@ class FabricKeys(_Part):
 class PacketKeys(_Part):
     """Sizes on the wire (paper: RoCEv2)."""
 
-    payload_bytes: int = Field(4096, ge=1, le=1_000_000)
-    header_bytes: int = Field(62, ge=0, le=10_000)
-    gap_bytes: int = Field(20, ge=0, le=10_000, description="inter-packet gap, after every packet on every link")
-    ack_bytes: int = Field(64, ge=1, le=10_000, description="not larger than a data packet")
+    payload_bytes: int = Field(4096, ge=1, le=1_000_000, description="payload of a data packet (paper: 4096)")
+    header_bytes: int = Field(62, ge=0, le=10_000, description="headers of a data packet (paper: 62)")
+    gap_bytes: int = Field(20, ge=0, le=10_000, description="inter-packet gap, after every packet on every link (paper: 20)")
+    ack_bytes: int = Field(64, ge=1, le=10_000, description="an ACK on the wire, not larger than a data packet (paper: 64)")
     ack_label: Literal["echo", "fresh"] = Field(
         "echo",
         description="label of an ACK: that of its data packet, or one of its own (left open by the paper). Host DR always rotates its ACKs",
@@ -167,7 +167,7 @@ class Scenario(_Part):
     time_limit_ns: float | None = Field(
         None, gt=0, le=1e12, description="stop a run that has not finished by then; null: 100 lower bounds, at least 1 ms"
     )
-    seed: int = Field(0, ge=0, le=2**63 - 1)
+    seed: int = Field(0, ge=0, le=2**63 - 1, description="of traffic, failures, jitter, initial states and decisions, each its own stream")
 
     @model_validator(mode="after")
     def _representable(self) -> Scenario:
@@ -179,13 +179,13 @@ class Scenario(_Part):
         slot = packet.payload_bytes + packet.header_bytes + packet.gap_bytes
         if fabric.buffer_bytes < slot and not fabric.unlimited_buffer:
             raise _broken("fabric.buffer_bytes", fabric.buffer_bytes, f"must hold a data packet and its gap, {slot} bytes")
+        drain = fabric.buffer_bytes * per_byte
         slowest = min([1.0, *(x for x in (failures.capacity, *(cable.capacity for cable in failures.cables)) if x)])
-        drain = fabric.buffer_bytes * per_byte / slowest
-        if drain > LONGEST_BUFFER:
+        if drain / slowest > LONGEST_BUFFER:
             raise _broken("fabric.buffer_bytes", fabric.buffer_bytes, "is too large: the slowest link must drain it within 13 days")
         low, high = fabric.ecn.min_fraction, fabric.ecn.max_fraction
         if high and (high - (low or 0)) * drain >= LONGEST_RAMP:
-            rule = "is too far above min_fraction: the slowest link must drain what lies between in 2 ms"
+            rule = "is too far above min_fraction: a link must drain what lies between in 2 ms"
             raise _broken("fabric.ecn.max_fraction", high, rule)
         for part in REGISTRIES:
             for key, value in getattr(self, part):

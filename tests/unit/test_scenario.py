@@ -88,7 +88,7 @@ def refusal(data) -> str:
         ),
         (
             {"fabric": {"buffer_bytes": 10**9, "ecn": {"min_fraction": 0.1, "max_fraction": 1.0}}},
-            "fabric.ecn.max_fraction = 1.0: is too far above min_fraction: the slowest link must drain what lies between in 2 ms",
+            "fabric.ecn.max_fraction = 1.0: is too far above min_fraction: a link must drain what lies between in 2 ms",
         ),
         # rules that join keys name the one to blame
         ({"fabric": {"buffer_bytes": 4177}}, "fabric.buffer_bytes = 4177: must hold a data packet and its gap, 4178 bytes"),
