@@ -1,7 +1,7 @@
 """ofancore: packet-level simulation of load balancing for AI training fabrics.
 
-    from ofancore import Scenario, simulate
-    simulate(Scenario.from_dict({"balancer": {"kind": "ofan"}})).cct_inflation
+>>> from ofancore import Scenario, simulate
+>>> simulate(Scenario.from_dict({"balancer": {"kind": "ofan"}})).cct_inflation
 """
 
 from ofancore.balancers import BALANCERS
@@ -14,4 +14,15 @@ from ofancore.simulate import simulate
 from ofancore.workloads import WORKLOADS
 
 __version__ = "0.1.0"
-__all__ = ["BALANCERS", "CONGESTION", "RECOVERY", "WORKLOADS", "EngineError", "OfanError", "Result", "Scenario", "ScenarioError", "simulate"]
+__all__ = [
+    "BALANCERS",
+    "CONGESTION",
+    "RECOVERY",
+    "WORKLOADS",
+    "EngineError",
+    "OfanError",
+    "Result",
+    "Scenario",
+    "ScenarioError",
+    "simulate",
+]

@@ -43,11 +43,17 @@ def bench(quick: bool = False) -> dict[str, Any]:
                     "balancer": scheme,
                     "threads": threads,
                     "packet_hops": results[0].packet_hops,
-                    "million_hops_per_s": {"median": round(statistics.median(rates), 2), "min": round(min(rates), 2), "max": round(max(rates), 2)},
+                    "million_hops_per_s": {
+                        "median": round(statistics.median(rates), 2),
+                        "min": round(min(rates), 2),
+                        "max": round(max(rates), 2),
+                    },
                     "loop_s": round(statistics.median(r.wall_s for r in results), 3),
                     "runs": len(rates),
                     "peak_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
                 }
             )
-            print(f"{rows[-1]['hosts']} hosts, {scheme}, {threads} thread(s): {rows[-1]['million_hops_per_s']['median']} M/s", file=sys.stderr)
+            print(
+                f"{rows[-1]['hosts']} hosts, {scheme}, {threads} thread(s): {rows[-1]['million_hops_per_s']['median']} M/s", file=sys.stderr
+            )
     return {"machine": f"{platform.machine()} {platform.system()} Python {platform.python_version()}", "cases": rows}

@@ -31,8 +31,8 @@ class Times:
     def back(self, hops):
         """First bit of an ACK sent to its slot's end at the sender, over `hops` empty links.
 
-        Together with `there` after the last data slot this makes the paper's bound exact for the engine, which calls a flow done when the slot
-        (frame and gap) of its last ACK ends.
+        Together with `there` after the last data slot this makes the paper's bound exact for the engine, which calls a flow done
+        when the slot (frame and gap) of its last ACK ends.
         """
         return hops * self.delay + hops * self.ack
 

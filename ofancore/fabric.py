@@ -41,7 +41,7 @@ class Fabric:
     C: int
 
     @classmethod
-    def build(cls, radix: int, tiers: int = 3, oversubscription: int = 1) -> "Fabric":
+    def build(cls, radix: int, tiers: int = 3, oversubscription: int = 1) -> Fabric:
         """A fabric from valid scenario keys: even radix >= 4, tiers 2 or 3, oversubscription dividing radix / 2."""
         half = radix // 2
         if tiers == 2:
@@ -159,7 +159,7 @@ class Fabric:
     # --- names
     def node_name(self, node: int) -> str:
         """`host:5`, `edge:POD:INDEX`, `agg:POD:INDEX`, `core:J:I` (J = aggregation index it hangs off)."""
-        h, e, a, c, _ = self.node_base
+        _, e, a, c, _ = self.node_base
         if node < e:
             return f"host:{node}"
         if node < a:

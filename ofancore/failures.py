@@ -39,7 +39,7 @@ class Damage:
     share: np.ndarray
 
     @classmethod
-    def draw(cls, keys, fabric: Fabric, rng: np.random.Generator) -> "Damage":
+    def draw(cls, keys, fabric: Fabric, rng: np.random.Generator) -> Damage:
         """Named cables, and each other one with probability `link_failure_rate` (one draw a cable, whatever the rate)."""
         share = np.where(rng.random(fabric.n_cables) < keys.link_failure_rate, keys.capacity, 1.0)
         for i, named in enumerate(keys.cables):

@@ -38,6 +38,7 @@ class Plb(Balancer):
     def init_hosts(self, shape: Shape, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         reg = np.zeros((len(shape.flow_src), WORDS), np.int64)
         reg[:, LABEL] = rng.integers(0, LABEL_MASK + 1, len(reg))
+        reg[:, ROUND_END] = 2 * shape.base_rtt_ticks  # the first ACKs come after one RTT
         return reg.ravel(), per_flow(shape, WORDS)
 
     def host_bytes(self, shape: Shape) -> int:

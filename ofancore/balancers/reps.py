@@ -2,8 +2,9 @@
 
 A flow keeps a ring of 8 labels. An ACK without an ECN mark writes its label at the head; a send takes the oldest label
 that was not yet reused, or a random one if there is none. A loss that congestion does not explain (public code: a timeout where
-packets are trimmed; under `erasure`: the oracle's notice of a dead link) freezes the ring: for `freeze_ns` the cached labels are cycled through even when reused, so that a path known to work is preferred to an unknown
-one; the first ACK after that leaves the freeze, empties the ring and explores `explore` random labels.
+packets are trimmed; under `erasure`: the oracle's notice of a dead link) freezes the ring: for `freeze_ns` the cached labels are
+cycled through even when reused, so that a path known to work is preferred to an unknown one; the first ACK after that leaves the
+freeze, empties the ring and explores `explore` random labels.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ Queue lengths are quantised into bins at 5, 10 and 20% of the buffer; ties are b
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -31,7 +32,7 @@ class SpectrumAr(Balancer):
     @field_validator("bins")
     @classmethod
     def _rising(cls, bins: list[float]) -> list[float]:
-        if any(a >= b for a, b in zip(bins, bins[1:])):
+        if any(a >= b for a, b in pairwise(bins)):
             raise ValueError("bin edges must rise")
         return bins
 

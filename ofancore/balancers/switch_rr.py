@@ -23,7 +23,9 @@ class SwitchRr(Balancer):
     """Packet granularity, destination-oblivious round robin at each switch."""
 
     kind: Literal["switch_rr"] = "switch_rr"
-    reshuffle_wraps: int = Field(5, ge=0, le=1_000_000, description="wraparounds between reshuffles of the port order; 0: never (Simple RR)")
+    reshuffle_wraps: int = Field(
+        5, ge=0, le=1_000_000, description="wraparounds between reshuffles of the port order; 0: never (Simple RR)"
+    )
     size_bins: bool = Field(False, description="separate pointers for data and ACKs (left open by the paper)")
     title: ClassVar[str] = "Switch Pkt (RR)"
     family: ClassVar[str] = "switch"

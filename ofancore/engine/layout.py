@@ -73,7 +73,9 @@ ACK_QUEUE = 64  # ACKs that may wait at a host; arrivals are no faster than depa
 TX_COLUMNS = 8
 
 # --- rx[n_flows, RX_COLUMNS]: the receiver's side
-GOT, SEQ_MAX, LATE, LATE_MAX, COMPLETE = range(5)  # LATE: packets behind a later one; LATE_MAX: by how many; COMPLETE: time of the last data
+GOT, SEQ_MAX, LATE, LATE_MAX, COMPLETE = range(
+    5
+)  # LATE: packets behind a later one; LATE_MAX: by how many; COMPLETE: time of the last data
 RX_COLUMNS = 8
 
 # --- note[capacity, NOTE_COLUMNS]: loss notices of the erasure oracle

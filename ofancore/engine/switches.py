@@ -128,7 +128,9 @@ def serve_switch(w, block, node, tier, known, begin, end):
             if sched >= 0 and w.sw.sched[sched, 1] == 0:
                 lose(w, block, node, now, word, c.DROPPED_NO_ROUTE)
                 continue
-        j = choose_uplink(code, w.sw, node, up, width, sched, group, kind, (key >> c.PORT_AT) & c.PORT_MASK, route & PLACE_MASK, label, flow, now)
+        j = choose_uplink(
+            code, w.sw, node, up, width, sched, group, kind, (key >> c.PORT_AT) & c.PORT_MASK, route & PLACE_MASK, label, flow, now
+        )
         if j < 0 or j >= width:
             w.stats[block, c.FAULT] = c.FAULT_UPLINK
             return

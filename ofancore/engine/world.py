@@ -10,7 +10,6 @@ from ofancore.engine.layout import TIME_AT, World
 from ofancore.fabric import Fabric
 
 
-
 def blocks_of(fabric: Fabric, threads: int) -> np.ndarray:
     """int64[threads, 4, 2]: an even share of each tier for each thread."""
     base = np.array(fabric.node_base)
