@@ -57,8 +57,11 @@ def random_bits(rng, stream):
 
 @kernel
 def random_below(rng, stream, n):
-    """A random int64 in 0..n-1 (n < 2**31; the bias is below n / 2**32)."""
-    return (random_bits(rng, stream) * n) >> 32
+    """A random int64 in 0..n-1 for n < 2**62 (bias below n / 2**32; from 2**31 on, steps of n / 2**32)."""
+    bits = random_bits(rng, stream)
+    if n < 1 << 31:
+        return (bits * n) >> 32
+    return (bits * (n >> 31)) >> 1
 
 
 @kernel

@@ -99,7 +99,8 @@ class Schedules:
         self._orders = orders  # int32[2 * N_ORDERS, max(A, C)]
         self._numbers: dict[tuple, int] = {}
         self._rows: list[tuple[int, int]] = []
-        self._slots: list[int] = []
+        self._slots: list[np.ndarray] = [np.zeros(1, np.int32)]
+        self._length = 1
 
     def number(self, weights: np.ndarray, tier: int) -> int:
         """Number of the schedule of these weights; -1 if all are equal and positive (no schedule needed)."""
@@ -110,11 +111,12 @@ class Schedules:
         divisor = reduce(gcd, weights.tolist()) or 1
         key = (tier, *(int(w) // divisor for w in weights))
         if key not in self._numbers:
-            w = list(key[1:])
-            mine = self._orders[tier * N_ORDERS : (tier + 1) * N_ORDERS, : len(w)]
-            self._rows.append((len(self._slots), sum(w)))
-            for order in [range(len(w)), *mine.tolist()]:
-                self._slots += iwrr(w, list(order))
+            w = np.array(key[1:])
+            orders = np.vstack([np.arange(len(w)), self._orders[tier * N_ORDERS : (tier + 1) * N_ORDERS, : len(w)]])
+            served = w[orders][:, None, :] >= np.arange(1, max(w.max(), 1) + 1)[:, None]  # `iwrr` of all orders: order, cycle, place
+            self._rows.append((self._length, int(w.sum())))
+            self._slots.append(np.broadcast_to(orders[:, None, :], served.shape)[served].astype(np.int32))
+            self._length += len(self._slots[-1])
             self._numbers[key] = len(self._rows) - 1
         return self._numbers[key]
 
@@ -124,7 +126,15 @@ class Schedules:
 
     @property
     def slots(self) -> np.ndarray:
-        return np.array(self._slots or [0], np.int32)
+        return np.concatenate(self._slots)
+
+
+def numbers(schedules: Schedules, weights: np.ndarray, tier: int) -> np.ndarray:
+    """Schedule of each row of weights; equal rows are looked up once."""
+    if not len(weights):
+        return np.zeros(0, np.int32)
+    distinct, which = np.unique(weights, axis=0, return_inverse=True)
+    return np.array([schedules.number(w, tier) for w in distinct], np.int32)[which.reshape(-1)]
 
 
 def knowledge(damage: Damage, schedules: Schedules) -> tuple[np.ndarray, np.ndarray]:
@@ -144,13 +154,13 @@ def knowledge(damage: Damage, schedules: Schedules) -> tuple[np.ndarray, np.ndar
         table[NEIGHBOURS, row] = schedules.number(low[edge], 0)
         weights = edge_weights(damage, edge)
         uneven = np.flatnonzero((weights != weights[:, :1]).any(axis=1) | (weights[:, 0] == 0))
-        table[EVERYBODY, edge * f.n_edges + uneven] = [schedules.number(weights[g], 0) for g in uneven]
+        table[EVERYBODY, edge * f.n_edges + uneven] = numbers(schedules, weights[uneven], 0)
     if f.C:
         for agg in range(f.n_aggs):
             pod, j = divmod(agg, f.A)
             row = f.n_edges**2 + agg * f.P
             table[NEIGHBOURS, row : row + f.P] = schedules.number(high[pod, j], 1)
-            table[EVERYBODY, row : row + f.P] = [schedules.number(w, 1) for w in agg_weights(damage, pod, j)]
+            table[EVERYBODY, row : row + f.P] = numbers(schedules, agg_weights(damage, pod, j), 1)
     return table, first
 
 

@@ -79,7 +79,7 @@ def expand(group: Group, seeds: int | None = None) -> list[dict]:
 def hosts(scenario: dict) -> int:
     fabric = scenario.get("fabric", {})
     radix = fabric.get("radix", 8)
-    return radix**3 // 4 * fabric.get("oversubscription", 1) if fabric.get("tiers", 3) == 3 else radix**2 // 2
+    return radix**3 // 4 if fabric.get("tiers", 3) == 3 else radix**2 // 2
 
 
 def run_hops(scenario: dict) -> float:

@@ -29,7 +29,7 @@ class Reps(Balancer):
 
     kind: Literal["reps"] = "reps"
     freeze_on_loss: bool = Field(True, description="a loss on a dead link freezes the ring (public code: a timeout does)")
-    freeze_ns: float = Field(100_000, ge=0, description="time until a frozen ring is left (REPS artifact, micro failures: 100 us)")
+    freeze_ns: float = Field(100_000.0, ge=0, description="time until a frozen ring is left (REPS artifact, micro failures: 100 us)")
     explore: int = Field(16, ge=0, description="random labels after a freeze (uet-htsim: 16)")
     title: ClassVar[str] = "Host Pkt AR (REPS)"
     family: ClassVar[str] = "host"

@@ -40,7 +40,9 @@ class Random:
 
     def below(self, n: int) -> int:
         """A random integer in 0..n-1: multiply, keep the upper half."""
-        return self.bits() * n // 2**32
+        if n < 2**31:
+            return self.bits() * n // 2**32
+        return self.bits() * (n // 2**31) // 2  # as far as 64 bits go
 
     def label(self) -> int:
         """A random 16-bit label."""
