@@ -153,10 +153,15 @@ def powers_of_two(low: int, high: int, step: int = 1) -> tuple[int, ...]:
 
 
 def decades(low: float, high: float) -> list[float]:
-    """Ticks of a log axis: 1, 2 and 5 of every decade; 1 alone over more than three decades."""
+    """Ticks of a log axis: 1, 2 and 5 of every decade; 1 alone over more than three decades; even steps within a short range."""
     steps = (1,) if high > 1000 * low else (1, 2, 5)
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    return [step * 10.0**e for e in range(first, last + 1) for step in steps]
+    ticks = [step * 10.0**e for e in range(first, last + 1) for step in steps]
+    if sum(low <= tick <= high for tick in ticks) >= 3:
+        return ticks
+    step = 10.0 ** math.floor(math.log10((high - low) / 3))
+    step *= max(k for k in (1, 2, 5) if k * step <= (high - low) / 3)
+    return [round(i * step, 12) for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
 def panel_title(text: str, offset: int = 8) -> alt.TitleParams:
