@@ -103,7 +103,7 @@ def _band(check: dict) -> str:
 def _measured(check: dict) -> str:
     if check["value"] is None:
         return f"no value ({check['unfinished']} runs did not finish)" if check["unfinished"] else "no value"
-    return shown(check["value"], check["low"], check["high"])
+    return shown(check["value"], check["low"], check["high"], digits=3)
 
 
 def markdown(table: list[dict]) -> str:
