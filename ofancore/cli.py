@@ -35,9 +35,11 @@ def main(argv: list[str] | None = None) -> int:
         print(f"ofancore: {e}", file=sys.stderr)
         return 2
     except BrokenPipeError:  # whoever read the output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 141
     except OSError as e:
+        if e.filename is None:
+            _drop_output()
         print(f"ofancore: {e.filename or 'output'}: {e.strerror or e}", file=sys.stderr)
         return 2
     except MemoryError:
@@ -135,6 +137,12 @@ def _run(args) -> int:
     if not result.finished:
         print(f"ofancore: {result.summary()}", file=sys.stderr)
     return 0
+
+
+def _drop_output() -> None:
+    """Let nobody be told again, at exit, that what standard output still holds cannot be written."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _list(args) -> int:
