@@ -148,7 +148,6 @@ def prepare(scenario: Scenario) -> Inputs:
     limit_ns = scenario.time_limit_ns
     conf[c.TIME_LIMIT_AT] = ticks(limit_ns) if limit_ns else max(100 * bound, ticks(1e6))
     conf[c.N_FLOWS] = len(flows)
-    conf[c.N_EDGES] = fabric.n_edges
     conf[c.N_PODS] = fabric.P
     conf[c.EDGES_PER_POD] = fabric.E
     conf[c.HOSTS_PER_EDGE] = fabric.S
@@ -245,6 +244,8 @@ def simulate(scenario: Scenario, threads: int = 1) -> Result:
     wall = time.perf_counter() - began
     if status == c.FAULTY:
         raise EngineError(f"the engine ran into internal limit {w.stats[:, c.FAULT].max()} (see engine/layout.py)")
+    if status == c.STUCK:
+        raise EngineError("nothing is left to happen and flows are not done: the engine lost track of them")
     return build_result(i, w, status, wall)
 
 

@@ -24,8 +24,7 @@ class Flows:
     """The flows of a run.
 
     src, dst, packets: int64[n_flows] (hosts, message size in data packets); `after`: pairs (earlier, later): `later` starts once
-    `earlier` has arrived whole at the source of `later`; `open_flows`: flows a host keeps open at a time; `chains`: whether the
-    dependencies form one ring (the bound needs to know).
+    `earlier` has arrived whole at the source of `later`; `open_flows`: flows a host keeps open at a time.
     """
 
     src: np.ndarray
