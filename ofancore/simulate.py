@@ -16,6 +16,7 @@ from ofancore.balancers.base import N_ORDERS, HostState, Shape, SwitchState
 from ofancore.bits import pack_route
 from ofancore.bounds import Times, lower_bound, rho_max
 from ofancore.engine import layout as c
+from ofancore.engine.world import aligned, build_world, grow_arena, grow_notes
 from ofancore.errors import EngineError, ScenarioError
 from ofancore.fabric import AGG, EDGE, Fabric
 from ofancore.failures import Damage, Schedules, knowledge, refuse_disconnected
@@ -48,6 +49,7 @@ class Inputs:
     start: np.ndarray  # int64[n, 3]: (host, time, flow), sorted
     cuts: np.ndarray
     change: np.ndarray
+    changed: np.ndarray
     sched_of: np.ndarray
     sched_first: np.ndarray
     pace: np.ndarray
@@ -86,7 +88,7 @@ def prepare(scenario: Scenario) -> Inputs:
 
     buffer = round(keys.buffer_bytes * ticks_per_byte(keys.link_gbps))
     link = link_rows(scenario, times, np.ones(fabric.n_links))
-    cuts, change, sched_of, sched_first, orders, schedules = _failure_arrays(scenario, fabric, damage, times)
+    cuts, change, changed, sched_of, sched_first, orders, schedules = _failure_arrays(scenario, fabric, damage, times)
 
     shape = Shape(fabric, flows.src, flows.dst, base_rtt, buffer)
     rng = stream(scenario, "balancer")
@@ -153,7 +155,7 @@ def prepare(scenario: Scenario) -> Inputs:
     conf[c.HOSTS_PER_EDGE] = fabric.S
     conf[c.FIRST_EDGE] = fabric.node_base[1]
     return Inputs(
-        scenario, fabric, times, flows, damage, link, start, cuts, change, sched_of, sched_first, pace, sw, hx, route, conf, bound
+        scenario, fabric, times, flows, damage, link, start, cuts, change, changed, sched_of, sched_first, pace, sw, hx, route, conf, bound
     )  # fmt: skip
 
 
@@ -177,15 +179,8 @@ def link_rows(scenario: Scenario, times: Times, share: np.ndarray) -> np.ndarray
     return rows
 
 
-def aligned(rows: int, columns: int) -> np.ndarray:
-    """int64[rows, columns] of zeros that starts on a cache line."""
-    flat = np.zeros(rows * columns + 8, np.int64)
-    skip = (-flat.ctypes.data % 64) // 8
-    return flat[skip : skip + rows * columns].reshape(rows, columns)
-
-
 def _failure_arrays(scenario: Scenario, fabric: Fabric, damage: Damage, times: Times):
-    """(cuts, change, sched_of, sched_first, orders, schedules) of a scenario."""
+    """(cuts, change, changed, sched_of, sched_first, orders, schedules) of a scenario."""
     rng = stream(scenario, "balancer").spawn(1)[0]
     width = max(fabric.A, fabric.C)
     orders = np.zeros((2 * N_ORDERS, width), np.int32)
@@ -195,20 +190,20 @@ def _failure_arrays(scenario: Scenario, fabric: Fabric, damage: Damage, times: T
     schedules = Schedules(orders)
     none = np.zeros((0, 2), np.int64)
     if not damage.any:
-        return none, np.zeros((0, c.LINK_COLUMNS), np.int64), np.zeros((0, 0), np.int32), np.zeros(1, np.int64), orders, schedules
+        unchanged = np.zeros((0, c.LINK_COLUMNS), np.int64), np.zeros(0, np.int64)
+        return none, *unchanged, np.zeros((0, 0), np.int32), np.zeros(1, np.int64), orders, schedules
     keys = scenario.failures
     broken = np.flatnonzero(damage.share < 1)
-    links = np.array([fabric.cable_links(int(i)) for i in broken]).ravel()
+    links = np.array([fabric.cable_links(int(i)) for i in broken], np.int64).ravel()
     change = link_rows(scenario, times, np.repeat(damage.share[broken], 2))
     at = ticks(keys.at_ns)
-    change[:, c.LINK] = links
     cuts = [(at, 1), (at + ticks(keys.detection_ns), 2)]
     if np.isfinite(keys.convergence_ns):
         if keys.convergence_ns <= keys.detection_ns:
             cuts.pop()
         cuts.append((at + ticks(keys.convergence_ns), 3))
     sched_of, sched_first = knowledge(damage, schedules)
-    return np.array(cuts, np.int64), change, sched_of, sched_first, orders, schedules
+    return np.array(cuts, np.int64), change, links, sched_of, sched_first, orders, schedules
 
 
 def simulate(scenario: Scenario, threads: int = 1) -> Result:
@@ -218,16 +213,13 @@ def simulate(scenario: Scenario, threads: int = 1) -> Result:
     was asked cannot be), EngineError (an internal limit).
     """
     from ofancore.engine.loop import run_parallel, run_serial
-    from ofancore.engine.world import build_world, grow_arena, grow_notes
 
     if not isinstance(scenario, Scenario):
         raise ScenarioError("scenario", type(scenario).__name__, "simulate takes a Scenario (Scenario.from_dict makes one)")
     if not isinstance(threads, int) or not 1 <= threads <= 64:
         raise ScenarioError("threads", threads, "must be an integer from 1 to 64")
     i = prepare(scenario)
-    w = build_world(
-        i.fabric, i.conf, i.link, i.flows, i.start, i.cuts, i.change, i.sched_of, i.sched_first, i.pace, i.sw, i.hx, i.route, threads
-    )
+    w = build_world(i, threads)
     if threads > 1:
         import numba
 
@@ -250,7 +242,7 @@ def simulate(scenario: Scenario, threads: int = 1) -> Result:
 
 
 def build_result(i: Inputs, w, status: int, wall: float) -> Result:
-    """Metrics from the final arrays of a run (`w` needs link, tally, head, tx, rx, stats and clock)."""
+    """Metrics from the final arrays of a run (`w` needs link, inbox, tally, tx, rx, stats and clock)."""
     fabric, t, link = i.fabric, i.times, w.link
     stats = w.stats.sum(axis=0)
     finished = status == c.FINISHED_ALL
@@ -303,7 +295,7 @@ def build_result(i: Inputs, w, status: int, wall: float) -> Result:
             "sent": sent_all,
             "delivered": delivered_all,
             "dropped": sum(drops.values()),
-            "in_flight": int((link[:, c.TAIL] - w.head).sum()),
+            "in_flight": int(link[:, c.TAIL].sum() - w.inbox[:, c.HEAD].sum()),
         },
         "reorder_fraction": float(late.sum() / delivered) if delivered else 0.0,
         "reorder_max_packets": int(w.rx[:, c.LATE_MAX].max()),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ofancore.balancers import next_label, on_ack, on_loss
 from ofancore.bits import ACK, DATA, FLOW_AT, KIND_AT, KIND_MASK, LABEL_AT, LABEL_MASK, SEQ_AT, SEQ_MASK
 from ofancore.engine import layout as c
-from ofancore.engine.streams import append, open_outputs
+from ofancore.engine.streams import append, ring_at
 from ofancore.jit import inner
 
 
@@ -160,12 +160,11 @@ def next_send(w, h, now):
 @inner(forceinline=False)
 def serve_host(w, block, h, pace, begin, end):
     """All that a host does in [begin, end); `pace` is the least time between the starts of two data packets."""
-    inbox = w.in_links[w.in_first[h]]
-    head, tail = w.head[inbox], w.seen[inbox]
-    ring, mask = w.where[inbox, c.RING], w.where[inbox, c.MASK]
+    inbox = w.in_first[h]
+    head, tail = w.inbox[inbox, c.HEAD], w.inbox[inbox, c.SEEN]
+    place = w.inbox[inbox, c.HOME]
     now = begin
     handled = 0
-    open_outputs(w, h, 1)
     while True:
         sends = next_send(w, h, now)
         time = min(sends, end)
@@ -175,7 +174,7 @@ def serve_host(w, block, h, pace, begin, end):
             if starts <= time:
                 time, what = starts, 1
         if head < tail:
-            arrives = w.ring[ring + (head & mask), 0]
+            arrives = w.ring[ring_at(place, head)]
             if arrives <= time:
                 time, what = arrives, 2
         note = w.host[h, c.NOTE_FIRST]
@@ -204,7 +203,7 @@ def serve_host(w, block, h, pace, begin, end):
             start_flow(w, h, w.start[w.host[h, c.START_NEXT], 1])
             w.host[h, c.START_NEXT] += 1
         elif what == 2:
-            word = w.ring[ring + (head & mask), 1]
+            word = w.ring[ring_at(place, head) + 1]
             head += 1
             kind = (word >> KIND_AT) & KIND_MASK
             w.stats[block, c.HOPS] += 1
@@ -220,5 +219,5 @@ def serve_host(w, block, h, pace, begin, end):
             w.freed[block, w.stats[block, c.FREED]] = note
             w.stats[block, c.FREED] += 1
             hear_loss(w, block, h, now, w.note[note, c.NOTE_WORD])
-    w.head[inbox] = head
+    w.inbox[inbox, c.HEAD] = head
     w.stats[block, c.HANDLED] += handled

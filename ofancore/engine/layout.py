@@ -18,7 +18,7 @@ FOREVER = np.int64(1) << np.int64(62)
 (
     FREE,  # time at which all packets handed to the link are sent
     TAIL,  # packets ever appended to its stream
-    LIMIT,  # TAIL at which the ring is full
+    LIMIT,  # TAIL at which the ring is full, seen from the last barrier
     QUEUE_MAX,  # longest queue seen by an arriving packet, ticks
     QUEUE_SUM,  # sum of the queues seen by data packets, ticks; the next column: by ACKs
     _QUEUE_SUM_ACK,
@@ -31,12 +31,20 @@ FOREVER = np.int64(1) << np.int64(62)
     BUFFER,  # queue that may build, ticks; negative: the link is dead
     ECN_LOW,  # queue above which data is marked
     ECN_HIGH,  # queue from which all data is marked; between the two the share rises linearly
-    LINK,  # in a row of `change`: which link
+    PLACE,  # of its ring (`ring_place`)
 ) = range(16)
 LINK_COLUMNS = 16
 
-# --- where[n_links, 2]: the ring of a link
-RING, MASK = range(2)  # its offset in `ring`, in packets; its capacity (a power of two) - 1
+# --- inbox[n_links, INBOX_COLUMNS]: what the reader of a link knows of it, one row an input, those of a node in order of ports
+(
+    HEAD,  # packets ever taken from the stream
+    SEEN,  # TAIL at the last barrier; what is appended later arrives after the window
+    HOME,  # PLACE of the ring
+    LOST_AFTER,  # packets that arrive later were on a link that died: lost
+) = range(4)
+INBOX_COLUMNS = 4
+PLACE_BITS = 6  # a ring's place: offset in `ring`, in packets, above the binary logarithm of its capacity
+PLACE_LOG = (1 << PLACE_BITS) - 1
 
 # --- tally[n_links, 2]
 DROPS, ECN_MARKS = range(2)  # packets dropped at its tail; data marked there
@@ -148,14 +156,12 @@ class World(NamedTuple):
     blocks: np.ndarray  # int64[B, 4, 2]: first and last + 1 node of each tier in a block
     # fabric
     link: np.ndarray  # int64[n_links, LINK_COLUMNS], on a 64-byte boundary
-    where: np.ndarray
     tally: np.ndarray
-    lost_after: np.ndarray  # int64[n_links]: packets that arrive later were on a link that died: lost
-    head: np.ndarray  # int64[n_links]: packets ever taken from a link's stream
-    seen: np.ndarray  # int64[n_links]: TAIL at the last barrier; what is appended later arrives after the window
-    ring: np.ndarray  # int64[arena, 2]: (arrival time, packet word)
+    inbox: np.ndarray
+    ring: np.ndarray  # int64[2 * arena]: arrival time and word of each packet
     in_first: np.ndarray  # int64[n_nodes + 1]
-    in_links: np.ndarray  # int64[n_links]
+    in_links: np.ndarray  # int64[n_links]: which link an input is
+    input_of: np.ndarray  # int64[n_links]: which input a link is
     up: np.ndarray  # int64[n_nodes]
     n_up: np.ndarray  # int64[n_nodes]
     down: np.ndarray  # int64[n_nodes]
@@ -172,7 +178,8 @@ class World(NamedTuple):
     acks: np.ndarray  # int64[n_hosts, ACK_QUEUE]: packet words
     # failures
     cuts: np.ndarray  # int64[n_cuts, 2]: (time, epoch entered); epoch 1: links change, 2: neighbours know, 3: all know
-    change: np.ndarray  # int64[n_changes, LINK_COLUMNS]: link rows after the failure, from SIZE to LINK
+    change: np.ndarray  # int64[n_changes, LINK_COLUMNS]: link rows after the failure, from SIZE to ECN_HIGH
+    changed: np.ndarray  # int64[n_changes]: which links
     sched_of: np.ndarray  # int32[2 or 0, entries]: schedule by (knowledge, switch, group); -1: no failure matters. Row 0: what
     #                       neighbours of the failure know, row 1: what all know
     sched_first: np.ndarray  # int64[n_nodes]: first entry of a switch

@@ -20,7 +20,7 @@ from numba import prange
 from ofancore.bits import ACK, FLOW_AT, PLACE_MASK
 from ofancore.engine import layout as c
 from ofancore.engine.hosts import next_send, serve_host
-from ofancore.engine.streams import drain_spills
+from ofancore.engine.streams import drain_spills, pass_on, ring_at
 from ofancore.engine.switches import serve_switch
 from ofancore.fabric import CORE, EDGE, HOST
 from ofancore.jit import inner, kernel
@@ -50,11 +50,11 @@ def enter_epochs(w, now):
         w.clock[c.CUT_NEXT] += 1
         if epoch == 1:
             for i in range(w.change.shape[0]):
-                l = w.change[i, c.LINK]
-                for column in range(c.SIZE, c.LINK):
+                l = w.changed[i]
+                for column in range(c.SIZE, c.PLACE):
                     w.link[l, column] = w.change[i, column]
                 if w.link[l, c.BUFFER] < 0:
-                    w.lost_after[l] = at + w.link[l, c.DELAY]
+                    w.inbox[w.input_of[l], c.LOST_AFTER] = at + w.link[l, c.DELAY]
 
 
 @inner
@@ -113,9 +113,10 @@ def deliver_notes(w):
 def next_event(w, now):
     """Earliest time at which anything can happen, or FOREVER."""
     first = c.FOREVER
-    for l in range(w.link.shape[0]):
-        if w.head[l] < w.link[l, c.TAIL]:
-            first = min(first, w.ring[w.where[l, c.RING] + (w.head[l] & w.where[l, c.MASK]), 0])
+    for i in range(w.inbox.shape[0]):
+        head = w.inbox[i, c.HEAD]
+        if head < w.link[w.in_links[i], c.TAIL]:
+            first = min(first, w.ring[ring_at(w.inbox[i, c.HOME], head)])
     for h in range(w.host.shape[0]):
         first = min(first, next_send(w, h, now))
         if w.host[h, c.START_NEXT] < w.host[h, c.START_END]:
@@ -157,8 +158,7 @@ def begin_window(w):
             clock[c.NOW] = max(clock[c.NOW], jump)
         for block in range(w.stats.shape[0]):
             w.stats[block, c.HANDLED] = 0
-    for l in range(w.seen.shape[0]):
-        w.seen[l] = w.link[l, c.TAIL]
+    pass_on(w)
     begin = clock[c.NOW]
     enter_epochs(w, begin)
     if begin > w.conf[c.TIME_LIMIT_AT]:

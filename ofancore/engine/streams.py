@@ -1,8 +1,7 @@
 """Streams: a link is a ring of (arrival time, packet word), appended by the node at its tail, read by the node at its head.
 
-Rings grow at the barrier between two windows only, so that the two ends may run in different threads: a packet that finds its
-ring full goes to its block's spill list and is appended at the barrier. The writer looks at the reader's position once
-per window (`open_outputs`); seeing it late makes a ring look fuller than it is, which changes where bytes lie, never a result.
+The two ends may run in different threads: each has its own row (`link`, `inbox`), and the barrier between two windows tells one of the
+other (`pass_on`). Rings grow there only: a packet that finds its ring full goes to its block's spill list and is appended at the barrier.
 """
 
 from __future__ import annotations
@@ -13,10 +12,24 @@ from ofancore.jit import inner
 
 
 @inner
-def open_outputs(w, first, n):
-    """Let the rings of n consecutive links use the room their readers made."""
-    for l in range(first, first + n):
-        w.link[l, c.LIMIT] = w.head[l] + w.where[l, c.MASK] + 1
+def capacity(place):
+    """Packets that a ring holds."""
+    return 1 << (place & c.PLACE_LOG)
+
+
+@inner
+def ring_at(place, i):
+    """Where packet i of a stream lies in `ring`: its arrival time, then its word."""
+    return 2 * ((place >> c.PLACE_BITS) + (i & (capacity(place) - 1)))
+
+
+@inner
+def pass_on(w):
+    """Tell readers what was appended, and writers how much room was made."""
+    for i in range(w.inbox.shape[0]):
+        l = w.in_links[i]
+        w.inbox[i, c.SEEN] = w.link[l, c.TAIL]
+        w.link[l, c.LIMIT] = w.inbox[i, c.HEAD] + capacity(w.link[l, c.PLACE])
 
 
 @inner
@@ -25,9 +38,9 @@ def append(w, block, l, arrival, word):
     link = w.link
     tail = link[l, c.TAIL]
     if tail < link[l, c.LIMIT]:
-        at = w.where[l, c.RING] + (tail & w.where[l, c.MASK])
-        w.ring[at, 0] = arrival
-        w.ring[at, 1] = word
+        at = ring_at(link[l, c.PLACE], tail)
+        w.ring[at] = arrival
+        w.ring[at + 1] = word
         link[l, c.TAIL] = tail + 1
         return
     row = w.stats[block, c.SPILLED]
@@ -92,16 +105,17 @@ def transmit(w, block, node, l, now, word):
 @inner
 def grow(w, l):
     """Double the ring of a link at the end of the arena; False if the arena has no room."""
-    old, size = w.where[l, c.RING], w.where[l, c.MASK] + 1
-    new = w.clock[c.ARENA_USED]
-    if new + 2 * size > w.ring.shape[0]:
+    old = w.link[l, c.PLACE]
+    new = (w.clock[c.ARENA_USED] << c.PLACE_BITS) | ((old & c.PLACE_LOG) + 1)
+    end = w.clock[c.ARENA_USED] + capacity(new)
+    if 2 * end > w.ring.shape[0]:
         return False
-    for i in range(w.head[l], w.link[l, c.TAIL]):
-        w.ring[new + (i & (2 * size - 1)), 0] = w.ring[old + (i & (size - 1)), 0]
-        w.ring[new + (i & (2 * size - 1)), 1] = w.ring[old + (i & (size - 1)), 1]
-    w.where[l, c.RING] = new
-    w.where[l, c.MASK] = 2 * size - 1
-    w.clock[c.ARENA_USED] = new + 2 * size
+    for i in range(w.inbox[w.input_of[l], c.HEAD], w.link[l, c.TAIL]):
+        w.ring[ring_at(new, i)] = w.ring[ring_at(old, i)]
+        w.ring[ring_at(new, i) + 1] = w.ring[ring_at(old, i) + 1]
+    w.link[l, c.PLACE] = new
+    w.inbox[w.input_of[l], c.HOME] = new
+    w.clock[c.ARENA_USED] = end
     return True
 
 
@@ -111,11 +125,12 @@ def drain_spills(w):
     for block in range(w.clock[c.SPILL_BLOCK], w.stats.shape[0]):
         for row in range(w.clock[c.SPILL_ROW], w.stats[block, c.SPILLED]):
             l = w.spill[block, row, 0]
-            if w.link[l, c.TAIL] - w.head[l] > w.where[l, c.MASK] and not grow(w, l):
+            head = w.inbox[w.input_of[l], c.HEAD]
+            if w.link[l, c.TAIL] - head == capacity(w.link[l, c.PLACE]) and not grow(w, l):
                 w.clock[c.SPILL_BLOCK] = block
                 w.clock[c.SPILL_ROW] = row
                 return False
-            w.link[l, c.LIMIT] = w.head[l] + w.where[l, c.MASK] + 1
+            w.link[l, c.LIMIT] = head + capacity(w.link[l, c.PLACE])
             append(w, block, l, w.spill[block, row, 1], w.spill[block, row, 2])
         w.stats[block, c.SPILLED] = 0
         w.clock[c.SPILL_ROW] = 0

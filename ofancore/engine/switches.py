@@ -7,10 +7,12 @@ import numpy as np
 from ofancore.balancers import choose_uplink
 from ofancore.bits import ACK, EDGE_AT, FLOW_AT, KIND_AT, KIND_MASK, LABEL_AT, LABEL_MASK, PLACE_MASK, POD_AT, SEQ_AT, SEQ_MASK, mix32
 from ofancore.engine import layout as c
-from ofancore.engine.streams import lose, open_outputs, transmit
+from ofancore.engine.streams import lose, ring_at, transmit
 from ofancore.fabric import AGG, EDGE
-from ofancore.jit import inner
+from ofancore.jit import inner, prefetch_read, prefetch_write
 
+AHEAD = 16  # packets of a stream whose cache lines are asked for before they are needed
+PER_LINE = 4
 LOST_BIT = np.int64(-(2**63))  # set in the word of a packet that was on a link when that died
 
 
@@ -20,29 +22,48 @@ def gather(w, block, node, begin, end):
     n = 0
     keys = w.keys[block, 0]
     words = w.words[block]
-    breaks = w.cuts.shape[0] > 0
-    first = w.in_first[node]
-    for at in range(first, w.in_first[node + 1]):
-        l = w.in_links[at]
-        head = w.head[l]
-        tail = w.seen[l]
+    counts = w.buckets[block]
+    counts[:] = 0
+    shift = w.conf[c.BUCKET_SHIFT]
+    first, last = w.in_first[node], w.in_first[node + 1]
+    for at in range(first, last):
+        head, tail = w.inbox[at, c.HEAD], w.inbox[at, c.SEEN]
         if head == tail:
             continue
-        ring = w.where[l, c.RING]
-        mask = w.where[l, c.MASK]
+        place = w.inbox[at, c.HOME]
         port = (at - first) << c.PORT_AT
-        lost_after = w.lost_after[l] if breaks else c.FOREVER
+        lost_after = w.inbox[at, c.LOST_AFTER]
         while head < tail:
-            i = ring + (head & mask)
-            time = w.ring[i, 0]
+            i = ring_at(place, head)
+            time = w.ring[i]
             if time >= end:
                 break
             head += 1
-            keys[n] = ((time - begin) << c.TIME_AT) | port | n
-            words[n] = w.ring[i, 1] if time <= lost_after else w.ring[i, 1] | LOST_BIT
+            key = ((time - begin) << c.TIME_AT) | port | n
+            keys[n] = key
+            counts[key >> shift] += 1
+            words[n] = w.ring[i + 1] if time <= lost_after else w.ring[i + 1] | LOST_BIT
             n += 1
-        w.head[l] = head
+        w.inbox[at, c.HEAD] = head
     return n
+
+
+@inner
+def prefetch_inputs(w, node):
+    """Ask for what a node will read first, a few packets of each input stream."""
+    for at in range(w.in_first[node], w.in_first[node + 1]):
+        head = w.inbox[at, c.HEAD]
+        for i in range(head, min(w.inbox[at, c.SEEN], head + AHEAD), PER_LINE):
+            prefetch_read(w.ring, ring_at(w.inbox[at, c.HOME], i))
+
+
+@inner
+def prefetch_outputs(w, first, n):
+    """Ask for the places of the next packets of n consecutive links."""
+    for l in range(first, first + n):
+        tail = w.link[l, c.TAIL]
+        for i in range(tail, tail + AHEAD, PER_LINE):
+            prefetch_write(w.ring, ring_at(w.link[l, c.PLACE], i))
 
 
 @inner
@@ -54,11 +75,11 @@ def sort_keys(w, block, n):
         row = 1
         counts = w.buckets[block]
         shift = w.conf[c.BUCKET_SHIFT]
-        counts[:] = 0
-        for i in range(n):
-            counts[(keys[i] >> shift) + 1] += 1
-        for b in range(1, counts.shape[0]):
-            counts[b] += counts[b - 1]
+        before = 0
+        for b in range(counts.shape[0]):
+            here = counts[b]
+            counts[b] = before
+            before += here
         coarse = w.keys[block, 1]
         for i in range(n):
             b = keys[i] >> shift
@@ -81,6 +102,8 @@ def serve_switch(w, block, node, tier, known, begin, end):
     n = gather(w, block, node, begin, end)
     if n == 0:
         return
+    if node + 1 < w.up.shape[0]:
+        prefetch_inputs(w, node + 1)
     keys = w.keys[block, sort_keys(w, block, n)]
     up, width, down = w.up[node], w.n_up[node], w.down[node]
     edges, hosts = w.conf[c.EDGES_PER_POD], w.conf[c.HOSTS_PER_EDGE]
@@ -92,8 +115,8 @@ def serve_switch(w, block, node, tier, known, begin, end):
         first, n_down = me * edges, edges
     else:
         me, first, n_down = -1, 0, w.conf[c.N_PODS]
-    open_outputs(w, up, width)
-    open_outputs(w, down, n_down)
+    prefetch_outputs(w, up, width)
+    prefetch_outputs(w, down, n_down)
     code = w.conf[c.SWITCH_CODE]
     fresh = w.conf[c.FRESH_ACKS] != 0
     for i in range(n):

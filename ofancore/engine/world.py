@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from ofancore.balancers.base import HostState, SwitchState
 from ofancore.engine import layout as c
 from ofancore.engine.layout import TIME_AT, World
 from ofancore.fabric import Fabric
+
+if TYPE_CHECKING:
+    from ofancore.simulate import Inputs
+
+
+def aligned(rows: int, columns: int) -> np.ndarray:
+    """int64[rows, columns] of zeros that starts on a cache line."""
+    flat = np.zeros(rows * columns + 8, np.int64)
+    skip = (-flat.ctypes.data % 64) // 8
+    return flat[skip : skip + rows * columns].reshape(rows, columns)
 
 
 def blocks_of(fabric: Fabric, threads: int) -> np.ndarray:
@@ -24,31 +35,23 @@ def free_list(note: np.ndarray, start: int, end: int, tail: int) -> None:
     note[end - 1, c.NOTE_LINK] = tail
 
 
-def build_world(
-    fabric: Fabric,
-    conf: np.ndarray,
-    link: np.ndarray,
-    flows,
-    start: np.ndarray,
-    cuts: np.ndarray,
-    change: np.ndarray,
-    sched_of: np.ndarray,
-    sched_first: np.ndarray,
-    pace: np.ndarray,
-    sw: SwitchState,
-    hx: HostState,
-    route: np.ndarray,
-    threads: int,
-) -> World:
-    """A world at time 0. `start` int64[n, 3]: (host, time, flow), sorted; `flows`: a workload's `Flows`."""
+def build_world(inputs: Inputs, threads: int) -> World:
+    """A world at time 0, its nodes shared out over so many threads."""
+    fabric, conf, link, flows, start = inputs.fabric, inputs.conf, inputs.link, inputs.flows, inputs.start
     n_links, n_hosts, n_flows = fabric.n_links, fabric.n_hosts, len(flows)
     i64 = np.int64
     per_window = int(conf[c.WINDOW]) // int(link[:, c.SIZE].min() + link[:, c.GAP].min()) + 1  # data packets of a link at full rate
-    first_ring = 1 << (5 * per_window).bit_length()  # room for a window's data and ACKs twice over: 64 in the default fabric
-    where = np.stack([np.arange(n_links) * first_ring, np.full(n_links, first_ring - 1)], axis=1).astype(i64)
+    log = (5 * per_window).bit_length()  # room for a window's data and ACKs twice over: 64 packets in the default fabric
+    first_ring = 1 << log
+    link[:, c.PLACE] = (np.arange(n_links) << (log + c.PLACE_BITS)) | log
     clock = np.zeros(c.CLOCK_COLUMNS, i64)
     clock[c.ARENA_USED] = n_links * first_ring
     in_first, in_links = fabric.inputs
+    input_of = np.zeros(n_links, i64)
+    input_of[in_links] = np.arange(n_links)
+    inbox = np.zeros((n_links, c.INBOX_COLUMNS), i64)
+    inbox[:, c.HOME] = link[in_links, c.PLACE]
+    inbox[:, c.LOST_AFTER] = c.FOREVER
     up, n_up, down = fabric.switch_outputs
     pod = np.zeros(fabric.n_nodes, i64)
     agg = fabric.node_base[2]
@@ -89,19 +92,17 @@ def build_world(
         stats=np.zeros((threads, c.STATS_COLUMNS), i64),
         blocks=blocks_of(fabric, threads),
         link=link,
-        where=where,
         tally=np.zeros((n_links, 2), i64),
-        lost_after=np.full(n_links, c.FOREVER),
-        head=np.zeros(n_links, i64),
-        seen=np.zeros(n_links, i64),
-        ring=np.zeros((n_links * first_ring * 3 // 2 + (1 << 14), 2), i64),
+        inbox=inbox,
+        ring=aligned(1, 2 * (n_links * first_ring * 3 // 2 + (1 << 14)))[0],
         in_first=in_first,
         in_links=in_links,
+        input_of=input_of,
         up=up,
         n_up=n_up,
         down=down,
         pod=pod,
-        route=route,
+        route=inputs.route,
         packets=flows.packets,
         tx=tx,
         rx=rx,
@@ -110,13 +111,14 @@ def build_world(
         start=np.ascontiguousarray(start[:, 1:]),
         host=host,
         acks=np.zeros((n_hosts, c.ACK_QUEUE), i64),
-        cuts=cuts,
-        change=change,
-        sched_of=sched_of,
-        sched_first=sched_first,
-        pace=pace,
-        sw=sw,
-        hx=hx,
+        cuts=inputs.cuts,
+        change=inputs.change,
+        changed=inputs.changed,
+        sched_of=inputs.sched_of,
+        sched_first=inputs.sched_first,
+        pace=inputs.pace,
+        sw=inputs.sw,
+        hx=inputs.hx,
         keys=np.zeros((threads, 2, capacity), i64),
         words=np.zeros((threads, capacity), i64),
         buckets=np.zeros((threads, n_buckets + 1), i64),
@@ -129,15 +131,16 @@ def build_world(
 
 def grow_arena(w: World) -> World:
     """Half as much again of ring memory, after dropping the rings that growth left behind."""
-    needed = int((w.where[:, c.MASK] + 1).sum())
-    ring = np.zeros((needed + needed // 2 + (1 << 14), 2), np.int64)
+    sizes = 1 << (w.link[:, c.PLACE] & c.PLACE_LOG)
+    needed = int(sizes.sum())
+    ring = aligned(1, 2 * (needed + needed // 2 + (1 << 14)))[0]
     at = 0
     for l in range(len(w.link)):
-        size = int(w.where[l, c.MASK]) + 1
-        old = int(w.where[l, c.RING])
-        ring[at : at + size] = w.ring[old : old + size]
-        w.where[l, c.RING] = at
+        old, size = int(w.link[l, c.PLACE]) >> c.PLACE_BITS, int(sizes[l])
+        ring[2 * at : 2 * (at + size)] = w.ring[2 * old : 2 * (old + size)]
+        w.link[l, c.PLACE] = (at << c.PLACE_BITS) | (int(w.link[l, c.PLACE]) & c.PLACE_LOG)
         at += size
+    w.inbox[:, c.HOME] = w.link[w.in_links, c.PLACE]
     w.clock[c.ARENA_USED] = at
     return w._replace(ring=ring)
 

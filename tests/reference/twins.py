@@ -15,10 +15,7 @@ UNSET = -1
 
 def run_engine(prepared, blocks=1):
     """(final world, status) of the engine, its nodes shared out over so many blocks, which threads would serve side by side."""
-    i = prepared
-    w = build_world(
-        i.fabric, i.conf, i.link, i.flows, i.start, i.cuts, i.change, i.sched_of, i.sched_first, i.pace, i.sw, i.hx, i.route, blocks
-    )
+    w = build_world(prepared, blocks)
     while True:
         status = run_serial(w)
         if status == c.NEEDS_ARENA:
