@@ -12,6 +12,7 @@ import numpy as np
 
 from ofancore.fabric import Fabric
 from ofancore.failures import WHOLE, Damage
+from ofancore.units import TICKS_PER_NS
 from ofancore.workloads import Flows
 
 
@@ -51,30 +52,119 @@ def sending_time(t: Times, packets: int, hops: int) -> int:
     return packets * (t.data + t.gap) + (packets - alone) * (t.ack + t.gap)
 
 
+def message_time(t: Times, packets: np.ndarray, hops: np.ndarray, acks: bool) -> np.ndarray:
+    """Time from the first bit of a message to its last one at the other end, 0 for none (int64[n], as are the arguments).
+
+    acks: the sender ACKs as many packets as in a permutation that starts with the message. No bound of a chain, strictly: hosts that
+    have drifted apart may ACK in each other's pauses.
+    """
+    owed = np.maximum(packets - first_ack_index(t, hops), 0) * (t.ack + t.gap) if acks else 0
+    return np.where(packets > 0, packets * (t.data + t.gap) + owed - t.gap + t.there(hops), 0)
+
+
 def permutation_bound(t: Times, packets: int, hops: int = 6) -> int:
     """The paper's bound of a permutation with in-band ACKs: 17,056,940 ticks for the defaults and 256 packets."""
     return sending_time(t, packets, hops) + t.there(hops) + t.back(hops)
 
 
-def ring_bound(t: Times, fabric: Fabric, flows: Flows) -> int:
-    """A chain of dependent messages: each must arrive whole before the next starts; the last one is ACKed."""
-    arrive = flows.packets * (t.data + t.gap) - t.gap + t.there(fabric.hops(flows.src, flows.dst))
-    ready = np.zeros(len(flows), np.int64)
-    for earlier, later in flows.after[np.argsort(flows.after[:, 1], kind="stable")]:
-        ready[later] = max(ready[later], ready[earlier] + arrive[earlier])
-    return int((ready + arrive + t.gap + t.back(fabric.hops(flows.src, flows.dst))).max())
+def ready_times(t: Times, fabric: Fabric, flows: Flows, acks: bool = False) -> np.ndarray:
+    """int64[n_flows]: the earliest start of each flow, its delay included; the longest path to it.
 
-
-def port_bound(t: Times, fabric: Fabric, flows: Flows) -> int:
-    """Every host must send all it has and receive all it gets, one packet at a time; then the shortest way there and back."""
+    A message takes `message_time`, and all that a flow waits for comes in over one link, packet by packet. By levels: all flows whose
+    last dependency was in the level before.
+    """
+    n, slot = len(flows), t.data + t.gap
     hops = fabric.hops(flows.src, flows.dst)
+    there, carries, whole = t.there(hops), flows.packets > 0, message_time(t, flows.packets, hops, acks)
+    pairs = np.unique(flows.after[:, 0] * n + flows.after[:, 1])  # sorted by the earlier one
+    earlier, later = np.divmod(pairs, n)
+    first = np.searchsorted(earlier, np.arange(n + 1))
+    missing = np.bincount(later, minlength=n)
+    ready, load, begins = np.zeros(n, np.int64), np.zeros(n, np.int64), np.full(n, np.iinfo(np.int64).max)
+    delay = np.rint(flows.delay_ns * TICKS_PER_NS).astype(np.int64)
+    level, seen = np.flatnonzero(missing == 0), 0
+    while len(level):
+        seen += len(level)
+        fed = level[load[level] > 0]
+        ready[fed] = np.maximum(ready[fed], begins[fed] + (load[fed] - 1) * slot)
+        ready[level] += delay[level]
+        counts = first[level + 1] - first[level]
+        edge = np.repeat(first[level] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+        a, b = earlier[edge], later[edge]
+        np.maximum.at(ready, b, ready[a] + whole[a])
+        np.add.at(load, b, flows.packets[a])
+        some = carries[a]
+        np.minimum.at(begins, b[some], (ready[a] + t.data + there[a])[some])
+        np.subtract.at(missing, b, 1)
+        level = np.unique(b[missing[b] == 0])
+    if seen < n:
+        raise ValueError("flows wait for each other in a circle")
+    return ready
+
+
+def chain_bound(t: Times, fabric: Fabric, flows: Flows, acks: bool = False, ready: np.ndarray | None = None) -> int:
+    """The longest path through messages and computations, up to the last ACK; `ready`: the `ready_times` if known."""
+    hops = fabric.hops(flows.src, flows.dst)
+    ends = (ready_times(t, fabric, flows, acks) if ready is None else ready) + message_time(t, flows.packets, hops, acks)
+    return int((ends + np.where(flows.packets > 0, t.gap + t.back(hops), 0)).max())
+
+
+def part(flows: Flows, which: np.ndarray) -> Flows:
+    """Some flows (ascending indices) with what they wait for among themselves, without delays."""
+    place = np.full(len(flows), -1)
+    place[which] = np.arange(len(which))
+    after = place[flows.after]
+    return Flows(flows.src[which], flows.dst[which], flows.packets[which], after[(after >= 0).all(axis=1)], flows.open_flows)
+
+
+def group_bounds(t: Times, fabric: Fabric, flows: Flows, kind: str, acks: bool = False) -> np.ndarray:
+    """int64[n_groups]: the bound of each collective alone, from the moment at which its first flow may start.
+
+    acks: a ring's steps take as long as permutations, ACKs included: what a network without queues takes, and the figure to compare
+    with the paper's permutations, though no strict bound (see `message_time`).
+    """
+    bounds = np.zeros(len(flows.groups), np.int64)
+    for g in range(len(flows.groups)):
+        own = part(flows, np.flatnonzero((flows.group == g) & (flows.packets > 0)))
+        if len(own.after):
+            bounds[g] = max(chain_bound(t, fabric, own, acks), port_bound(t, fabric, own))
+        elif kind in ("all_to_all", "fsdp"):
+            bounds[g] = all_to_all_bound(t, fabric, own)
+        else:
+            bounds[g] = port_bound(t, fabric, own)
+    return bounds
+
+
+def dag_bound(t: Times, fabric: Fabric, flows: Flows, kind: str, acks: bool = False) -> int:
+    """The longest path through messages and computations, or what a port must carry from some moment on.
+
+    Each collective takes at least its own bound; `acks` as in `group_bounds`.
+    """
+    ready = ready_times(t, fabric, flows, acks)
+    first = np.full(len(flows.groups), np.iinfo(np.int64).max)
+    member = flows.group >= 0
+    np.minimum.at(first, flows.group[member], ready[member])
+    own = int((first + group_bounds(t, fabric, flows, kind, acks)).max())
+    return max(chain_bound(t, fabric, flows, acks, ready), port_bound(t, fabric, flows, ready), own)
+
+
+def port_bound(t: Times, fabric: Fabric, flows: Flows, ready: np.ndarray | int = 0) -> int:
+    """Every host must send all it has and receive all it gets, one packet at a time; then the shortest way there and back.
+
+    With `ready` times: so must it with any of its flows from the moment at which the first of these may start.
+    """
+    carries = flows.packets > 0
+    ready = np.broadcast_to(ready, len(flows))[carries]
+    packets, hops = flows.packets[carries], fabric.hops(flows.src, flows.dst)[carries]
     best = 0
-    for ends in (flows.src, flows.dst):
-        load = np.bincount(ends, weights=flows.packets).astype(np.int64)
-        near = np.full(len(load), fabric.max_hops)
+    for ends in (flows.src[carries], flows.dst[carries]):
+        near = np.full(fabric.n_hosts, fabric.max_hops)
         np.minimum.at(near, ends, hops)
-        busy = load > 0
-        best = max(best, int((load * (t.data + t.gap) + t.there(near) + t.back(near))[busy].max()))
+        order = np.lexsort((-ready, ends))  # of each host, the flows that start last come first
+        host, load = ends[order], np.cumsum(packets[order])
+        first = np.searchsorted(host, host)
+        load -= load[first] - packets[order][first]
+        best = max(best, int((ready[order] + load * (t.data + t.gap) + t.there(near[host]) + t.back(near[host])).max()))
     return best
 
 
@@ -108,13 +198,13 @@ def lower_bound(t: Times, fabric: Fabric, flows: Flows, kind: str, pace: int) ->
         bound = permutation_bound(t, int(flows.packets[0]), hops)
     elif kind == "all_to_all":
         bound = all_to_all_bound(t, fabric, flows)
-    elif len(flows.after):
-        bound = ring_bound(t, fabric, flows)
+    elif len(flows.after) or len(flows.groups) > 1 or flows.delay_ns.any() or kind == "fsdp":
+        bound = dag_bound(t, fabric, flows, kind)
     else:
         bound = port_bound(t, fabric, flows)
     if pace:
         most = int(np.bincount(flows.src, weights=flows.packets).max())
-        near = int(fabric.hops(flows.src, flows.dst).min()) if kind != "permutation" else hops
+        near = int(fabric.hops(flows.src, flows.dst)[flows.packets > 0].min()) if kind != "permutation" else hops
         bound = max(bound, (most - 1) * pace + t.data + t.gap + t.there(near) + t.back(near))
     return bound
 
@@ -127,10 +217,11 @@ def rho_max(damage: Damage, flows: Flows) -> float:
     """
     f = damage.fabric
     low, high = damage.edge_agg(), damage.agg_core()
-    own = max(np.bincount(flows.src).max(), np.bincount(flows.dst).max())
+    carries = flows.packets > 0
+    own = max(np.bincount(flows.src[carries]).max(), np.bincount(flows.dst[carries]).max())
     up, down = np.zeros(low.shape), np.zeros(low.shape)
     rise, fall = np.zeros(high.shape), np.zeros(high.shape)
-    src, dst = f.edge_of(flows.src), f.edge_of(flows.dst)
+    src, dst = f.edge_of(flows.src[carries]), f.edge_of(flows.dst[carries])
     pairs, counts = np.unique(src * f.n_edges + dst, return_counts=True)
     for pair, count in zip(pairs, counts):
         e, g = divmod(int(pair), f.n_edges)

@@ -21,7 +21,7 @@ from numba.extending import intrinsic
 from numba.np import arrayobj
 
 PACKAGE = Path(__file__).parent
-KERNEL_SOURCES = ("jit.py", "engine", "balancers", "congestion", "recovery")
+KERNEL_SOURCES = ("jit.py", "bits.py", "engine", "balancers", "congestion", "recovery")
 
 
 def digest_of(names: tuple[str, ...]) -> str:
@@ -112,7 +112,7 @@ def _prefetch(write: int):
 
         return types.void(array, types.int64), generate
 
-    return prefetch
+    return prefetch if not numba.config.DISABLE_JIT else lambda array, i: None
 
 
 # ask for the cache line of item i of a one-dimensional array: to read it, or to write it
@@ -130,7 +130,8 @@ def kernel(function=None, **flags):
 
     def decorate(function):
         dispatcher = numba.njit(function, **{**fixed, "cache": CACHE is not None, **flags})
-        dispatcher.compile = _Kernel(dispatcher.compile)
+        if not numba.config.DISABLE_JIT:
+            dispatcher.compile = _Kernel(dispatcher.compile)
         return dispatcher
 
     return decorate if function is None else decorate(function)

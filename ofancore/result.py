@@ -22,14 +22,14 @@ from ofancore.jit import digest_of
 from ofancore.scenario import Scenario
 
 # what a raw run depends on; charts, claims and the command line are not among it
-SOURCES = ("jit.py", "bits.py", "units.py", "fabric.py", "failures.py", "bounds.py", "scenario.py", "simulate.py", "result.py")
+FILES = ("jit", "bits", "units", "fabric", "failures", "bounds", "scenario", "prepare", "simulate", "outcome", "collectives", "result")
 FOLDERS = ("engine", "balancers", "workloads", "congestion", "recovery")
 
 
 @cache
 def source_digest() -> str:
     """Digest of all sources that a raw run depends on, as they were when first asked for."""
-    return digest_of((*SOURCES, *FOLDERS))
+    return digest_of((*(f"{name}.py" for name in FILES), *FOLDERS))
 
 
 @dataclass(frozen=True)

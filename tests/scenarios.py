@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ofancore import BALANCERS, WORKLOADS, Scenario, ScenarioError
 from ofancore.fabric import Fabric
-from ofancore.simulate import prepare
+from ofancore.prepare import prepare
 
 EFFORT = float(os.environ.get("OFAN_EXAMPLES", "1"))
 
@@ -78,6 +78,22 @@ def workloads(draw, n_hosts, kinds=tuple(WORKLOADS)):
     if kind == "ring_all_gather":
         placement = draw(st.sampled_from(["random", "contiguous", "striped"]))
         return {"kind": kind, "message_packets": draw(st.integers(1, 8)), "placement": placement, "hosts": draw(hosts)}
+    if kind == "fsdp":
+        ranks = draw(st.integers(2, min(5, n_hosts)))
+        return {
+            "kind": kind,
+            "model": "llama3_8b",
+            "ranks": ranks,
+            "message_packets": draw(st.integers(1, 4)),
+            "collective": draw(st.sampled_from(["ring", "direct"])),
+            "steps": draw(st.none() | st.integers(1, ranks - 1)),
+            "placement": draw(st.sampled_from(["random", "contiguous", "striped"])),
+            "phase": draw(st.sampled_from(["all_gather", "reduce_scatter", "backward", "step"])),
+            "layers": draw(st.integers(1, 3)),
+            "prefetch": draw(st.integers(0, 2)),
+            "tokens": 1,
+            "tflops": draw(st.sampled_from([1e6, 1e3, 200.0])),  # 2.2 us a forward layer at 200
+        }
     pair = st.lists(st.integers(0, n_hosts - 1), min_size=2, max_size=2, unique=True)
     return {"kind": kind, "message_packets": draw(st.integers(1, 40)), "pairs": draw(st.lists(pair, min_size=1, max_size=6))}
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from ofancore.congestion.base import LINE_RATE, Congestion
 
 
-class LineRate(BaseModel):
+class LineRate(Congestion):
     """Open loop at line rate, or at rho_max from the moment of a failure."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     kind: Literal["line_rate"] = "line_rate"
     pace_failures: bool = Field(True, description="pace at rho_max under failures (paper); false: always line rate")
     title: ClassVar[str] = "line rate"
+    code: ClassVar[int] = LINE_RATE

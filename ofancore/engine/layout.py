@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ofancore.balancers.base import HostState, SwitchState
+from ofancore.congestion.base import CongestionState
 
 FOREVER = np.int64(1) << np.int64(62)
 
@@ -63,28 +64,62 @@ DROPS, ECN_MARKS = range(2)  # packets dropped at its tail; data marked there
     NOTE_LAST,
     START_NEXT,  # position in `start` of the next flow that starts by time
     START_END,
-) = range(12)
+    SLEEP_FIRST,  # flows that wake by time (a list through tx SLEEP_NEXT, sorted by WAKE_AT), -1: none
+    CHECK,  # time at which it next looks for timeouts
+    LAST_CHECK,
+) = range(15)
 HOST_COLUMNS = 16
-ACK_QUEUE = 64  # ACKs that may wait at a host; arrivals are no faster than departures, so a few suffice
+ACK_QUEUE = 256  # ACKs and NACKs that may wait at a host; they arrive no faster than they leave, but for one data packet's time
 
-# --- tx[n_flows, TX_COLUMNS]: the sender's side of a flow
+# --- tx[n_flows, TX_COLUMNS]: the sender's side of a flow; the first line is all that an open-loop sender needs
 (
-    TO_SEND,  # packets it may still send: new ones and replacements of lost ones
-    SEQ,  # next sequence number
+    TO_SEND,  # erasure: packets it may still send, new ones and replacements of lost ones
+    SEQ,  # packets ever sent; erasure: the next sequence number
     ACKED,
-    NEXT,  # next flow in the ring or list that it is in
+    NEXT,  # neighbours in the round of flows that can send; NEXT also links those that wait for a place
+    PREV,
     IN_RING,
-    WAITS,  # flows that must arrive at its source before it starts
     DONE,  # time of its last ACK
     STARTED,  # time of its first packet
-) = range(8)
-TX_COLUMNS = 8
+    WAITS,  # flows that must arrive at its source before it starts
+    HOLD,  # from then to its start
+    OPENED,
+    ASLEEP,  # its rate forbids it to send until WAKE_AT
+    SLEEP_NEXT,
+    WAKE_AT,
+    FLYING,  # packets sent of which nothing was heard yet
+    UNA,  # oldest sequence number not acknowledged
+    NEW,  # next sequence number never sent, or in go-back-N to be sent
+    HIGH,  # highest one acknowledged; in go-back-N one more than the highest ever sent
+    SCAN,  # all before it were looked at for losses
+    LOST_PACKETS,  # packets taken for lost that were not sent again yet
+    LOST_FROM,  # none of them is before it
+    DEADLINE,  # time at which its oldest packet may be timed out, or earlier
+    RESENT,
+    SPURIOUS,  # packets taken for lost of which an ACK came after all
+    TIMEOUTS,
+) = range(25)
+TX_COLUMNS = 32
 
 # --- rx[n_flows, RX_COLUMNS]: the receiver's side
-GOT, SEQ_MAX, LATE, LATE_MAX, COMPLETE = range(
-    5
-)  # LATE: packets behind a later one; LATE_MAX: by how many; COMPLETE: time of the last data
-RX_COLUMNS = 8
+(
+    GOT,
+    SEQ_MAX,
+    LATE,  # packets behind a later one; LATE_MAX: by how many
+    LATE_MAX,
+    COMPLETE,  # time of the last data
+    CUM,  # all before it have arrived
+    DUPLICATES,
+    NACKED,  # go-back-N: the sequence number asked for last
+    REFUSED,  # go-back-N: packets that came out of order
+) = range(9)
+RX_COLUMNS = 16
+
+# --- slot[n_slots, 2]: a packet in the sender's window, by sequence number modulo the window (`slots`: first slot and mask of a flow)
+SENT_AT, INFO = range(2)  # INFO: state 3 | label 16
+STATE_MASK, SLOT_LABEL_AT = 7, 3
+FREE_SLOT, ON_WAY, ON_WAY_AGAIN, TAKEN_FOR_LOST, ARRIVED = range(5)  # states
+# --- got[n_slots]: the same packet at the receiver: 1 if it arrived, and CUM when it was acknowledged, times two
 
 # --- note[capacity, NOTE_COLUMNS]: loss notices of the erasure oracle
 NOTE_TIME, NOTE_WORD, NOTE_NODE, NOTE_LINK = range(4)
@@ -110,7 +145,8 @@ NOTE_COLUMNS = 4
     LOST,  # rows used in `lost`
     FREED,  # rows used in `freed`
     FAULT,  # first internal fault, 0: none
-) = range(18)
+    TRIMMED,
+) = range(19)
 STATS_COLUMNS = 24
 
 # --- clock[CLOCK_COLUMNS]: where the loop stands, so that it can be left and entered again
@@ -143,8 +179,17 @@ FAULT_SPILL, FAULT_LOST, FAULT_ACKS, FAULT_UPLINK = 1, 2, 3, 4
     EDGES_PER_POD,
     HOSTS_PER_EDGE,
     FIRST_EDGE,
-) = range(14)
-CONF_ENTRIES = 16
+    RECOVERY,
+    CONGESTION,
+    WINDOWED,  # flows have a window
+    PACED,  # flows have a rate
+    CLOSED,  # what comes back decides when a flow may send
+    RTO,
+    CHECK_STEP,  # least time between two looks for timeouts
+    HEADROOM,  # small packets for which there is room above the buffer
+    REORDER,  # SACK's threshold
+) = range(23)
+CONF_ENTRIES = 24
 
 
 class World(NamedTuple):
@@ -174,6 +219,11 @@ class World(NamedTuple):
     dep_first: np.ndarray  # int64[n_flows + 1]: flows that wait for a flow
     deps: np.ndarray  # int64[...]
     start: np.ndarray  # int64[..., 2]: (time, flow) of flows that start by time, sorted per host
+    own_first: np.ndarray  # int64[n_hosts + 1]: flows that a host sends
+    own: np.ndarray  # int64[n_flows], ascending within a host
+    slots: np.ndarray  # int64[n_flows, 2] (a single row where no recovery needs them)
+    slot: np.ndarray
+    got: np.ndarray  # int64[n_slots]
     host: np.ndarray
     acks: np.ndarray  # int64[n_hosts, ACK_QUEUE]: packet words
     # failures
@@ -192,6 +242,7 @@ class World(NamedTuple):
     lost: np.ndarray  # int64[B, rows, NOTE_COLUMNS]
     freed: np.ndarray  # int64[B, rows]: notices consumed
     note: np.ndarray  # int64[capacity, NOTE_COLUMNS]; NOTE_LINK links a host's notices and the free ones
-    # balancer; last, since a parallel loop captures tuples of arrays only and puts the world together anew
+    # strategies; last, since a parallel loop captures tuples of arrays only and puts the world together anew
     sw: SwitchState
     hx: HostState
+    cs: CongestionState

@@ -19,7 +19,7 @@ from numba import prange
 
 from ofancore.bits import ACK, FLOW_AT, PLACE_MASK
 from ofancore.engine import layout as c
-from ofancore.engine.hosts import next_send, serve_host
+from ofancore.engine.hosts import next_event, serve_host
 from ofancore.engine.streams import drain_spills, pass_on, ring_at
 from ofancore.engine.switches import serve_switch
 from ofancore.fabric import CORE, EDGE, HOST
@@ -110,7 +110,7 @@ def deliver_notes(w):
 
 
 @inner(forceinline=False)
-def next_event(w, now):
+def next_time(w, now):
     """Earliest time at which anything can happen, or FOREVER."""
     first = c.FOREVER
     for i in range(w.inbox.shape[0]):
@@ -118,9 +118,7 @@ def next_event(w, now):
         if head < w.link[w.in_links[i], c.TAIL]:
             first = min(first, w.ring[ring_at(w.inbox[i, c.HOME], head)])
     for h in range(w.host.shape[0]):
-        first = min(first, next_send(w, h, now))
-        if w.host[h, c.START_NEXT] < w.host[h, c.START_END]:
-            first = min(first, w.start[w.host[h, c.START_NEXT], 0])
+        first = min(first, next_event(w, h, now, c.FOREVER)[0])
         if w.host[h, c.NOTE_FIRST] >= 0:
             first = min(first, w.note[w.host[h, c.NOTE_FIRST], c.NOTE_TIME])
     return first
@@ -152,7 +150,7 @@ def begin_window(w):
         if total(w, c.FINISHED) == w.conf[c.N_FLOWS]:
             return c.FINISHED_ALL, 0, 0
         if total(w, c.HANDLED) == 0:
-            jump = next_event(w, clock[c.NOW])
+            jump = next_time(w, clock[c.NOW])
             if jump == c.FOREVER:
                 return c.STUCK, 0, 0
             clock[c.NOW] = max(clock[c.NOW], jump)
@@ -183,21 +181,21 @@ def run_serial(w):
 
 
 @inner(forceinline=False)
-def serve_parts(arrays, sw, hx, block, begin, end):
+def serve_parts(arrays, sw, hx, cs, block, begin, end):
     """`serve_block` from the parts of a world."""
-    serve_block(c.World(*arrays, sw, hx), block, begin, end)
+    serve_block(c.World(*arrays, sw, hx, cs), block, begin, end)
 
 
 @kernel(parallel=True, forceinline=False)
-def run_parallel(arrays, sw, hx):
-    """As `run_serial` of World(*arrays, sw, hx), a thread per block."""
-    w = c.World(*arrays, sw, hx)
+def run_parallel(arrays, sw, hx, cs):
+    """As `run_serial` of World(*arrays, sw, hx, cs), a thread per block."""
+    w = c.World(*arrays, sw, hx, cs)
     n_blocks = w.stats.shape[0]
     while True:
         status, begin, end = begin_window(w)
         if status >= 0:
             return status
         for block in prange(n_blocks):
-            serve_parts(arrays, sw, hx, block, begin, end)
+            serve_parts(arrays, sw, hx, cs, block, begin, end)
         w.clock[c.NOW] = end
         w.clock[c.PHASE] = c.DRAINING

@@ -6,9 +6,12 @@ other (`pass_on`). Rings grow there only: a packet that finds its ring full goes
 
 from __future__ import annotations
 
-from ofancore.bits import DATA, KIND_AT, KIND_MASK, random_below
+import numpy as np
+
+from ofancore.bits import DATA, KIND_AT, KIND_MASK, TRIM, random_below
 from ofancore.engine import layout as c
 from ofancore.jit import inner
+from ofancore.recovery import base as recovery
 
 
 @inner
@@ -56,11 +59,13 @@ def append(w, block, l, arrival, word):
 
 @inner
 def lose(w, block, node, now, word, reason):
-    """Count a lost packet and note its loss for the sender of its flow; the ecn bit of lost data says that a buffer was full."""
-    kind = (word >> KIND_AT) & KIND_MASK
-    if kind == DATA:
+    """Count a lost packet and note its loss for the oracle, the ecn bit of lost data saying that a buffer was full."""
+    small = (word >> KIND_AT) & KIND_MASK != DATA
+    w.stats[block, reason + small] += 1
+    if w.conf[c.RECOVERY] != recovery.ERASURE:
+        return
+    if not small:
         word = word | 1 if reason == c.DROPPED_FULL else word & ~1
-    w.stats[block, reason + kind] += 1
     row = w.stats[block, c.LOST]
     if row == w.lost.shape[1]:
         w.stats[block, c.FAULT] = c.FAULT_LOST
@@ -73,27 +78,34 @@ def lose(w, block, node, now, word, reason):
 
 @inner
 def transmit(w, block, node, l, now, word):
-    """Hand a packet to an output link of a switch: drop, mark, queue (model: depart = max(now, free) + size)."""
+    """Hand a packet to an output link of a switch: drop, trim, mark, queue (model: depart = max(now, free) + size)."""
     link = w.link
-    kind = (word >> KIND_AT) & KIND_MASK
+    small = np.int64((word >> KIND_AT) & KIND_MASK != DATA)
     free = link[l, c.FREE]
-    size = link[l, c.SIZE + kind]
+    size = link[l, c.SIZE + small]
     gap = link[l, c.GAP]
     buffer = link[l, c.BUFFER]
     queue = free - now
     if queue < 0:
         queue = 0
         free = now
+    if queue + size + gap > buffer and w.conf[c.RECOVERY] == recovery.TRIM and buffer >= 0:
+        if small == 0:
+            small = 1
+            size = link[l, c.SIZE + 1]
+            word |= TRIM << KIND_AT
+            w.stats[block, c.TRIMMED] += 1
+        buffer += w.conf[c.HEADROOM] * link[l, c.SIZE + 1]
     if queue + size + gap > buffer:
         w.tally[l, c.DROPS] += 1
         lose(w, block, node, now, word, c.DROPPED_DEAD if buffer < 0 else c.DROPPED_FULL)
         return
     if queue > link[l, c.QUEUE_MAX]:
         link[l, c.QUEUE_MAX] = queue
-    link[l, c.QUEUE_SUM + kind] += queue
-    link[l, c.COUNT + kind] += 1
+    link[l, c.QUEUE_SUM + small] += queue
+    link[l, c.COUNT + small] += 1
     low = link[l, c.ECN_LOW]
-    if kind == DATA and queue > low:
+    if small == 0 and queue > low:
         high = link[l, c.ECN_HIGH]
         if queue >= high or random_below(w.sw.rng, node, high - low) < queue - low:
             word |= 1

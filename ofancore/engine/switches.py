@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ofancore.balancers import choose_uplink
-from ofancore.bits import ACK, EDGE_AT, FLOW_AT, KIND_AT, KIND_MASK, LABEL_AT, LABEL_MASK, PLACE_MASK, POD_AT, SEQ_AT, SEQ_MASK, mix32
+from ofancore.bits import ACK, DATA, EDGE_AT, FLOW_AT, KIND_AT, KIND_MASK, LABEL_AT, LABEL_MASK, PLACE_MASK, POD_AT, SEQ_AT, SEQ_MASK, mix32
 from ofancore.engine import layout as c
 from ofancore.engine.streams import lose, ring_at, transmit
 from ofancore.fabric import AGG, EDGE
@@ -129,7 +129,7 @@ def serve_switch(w, block, node, tier, known, begin, end):
             continue
         kind = (word >> KIND_AT) & KIND_MASK
         flow = word >> FLOW_AT
-        route = w.route[2 * flow + kind]
+        route = w.route[2 * flow + (kind & 1)]
         if tier == EDGE:
             group = (route >> EDGE_AT) & PLACE_MASK
             inner = route & PLACE_MASK
@@ -143,7 +143,7 @@ def serve_switch(w, block, node, tier, known, begin, end):
             transmit(w, block, node, down + inner - first, now, word)
             continue
         label = (word >> LABEL_AT) & LABEL_MASK
-        if fresh and kind == ACK:
+        if fresh and kind & 1 == ACK:
             label = mix32(label ^ (((word >> SEQ_AT) & SEQ_MASK) << LABEL_AT)) & LABEL_MASK
         sched = np.int64(-1)
         if known >= 0:
@@ -151,9 +151,9 @@ def serve_switch(w, block, node, tier, known, begin, end):
             if sched >= 0 and w.sw.sched[sched, 1] == 0:
                 lose(w, block, node, now, word, c.DROPPED_NO_ROUTE)
                 continue
-        j = choose_uplink(
-            code, w.sw, node, up, width, sched, group, kind, (key >> c.PORT_AT) & c.PORT_MASK, route & PLACE_MASK, label, flow, now
-        )
+        small = np.int64(kind != DATA)
+        port = (key >> c.PORT_AT) & c.PORT_MASK
+        j = choose_uplink(code, w.sw, node, up, width, sched, group, small, port, route & PLACE_MASK, label, flow, now)
         if j < 0 or j >= width:
             w.stats[block, c.FAULT] = c.FAULT_UPLINK
             return

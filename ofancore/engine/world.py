@@ -9,9 +9,10 @@ import numpy as np
 from ofancore.engine import layout as c
 from ofancore.engine.layout import TIME_AT, World
 from ofancore.fabric import Fabric
+from ofancore.recovery.base import ERASURE, GO_BACK_N
 
 if TYPE_CHECKING:
-    from ofancore.simulate import Inputs
+    from ofancore.prepare import Inputs
 
 
 def aligned(rows: int, columns: int) -> np.ndarray:
@@ -57,21 +58,31 @@ def build_world(inputs: Inputs, threads: int) -> World:
     agg = fabric.node_base[2]
     pod[agg : agg + fabric.n_aggs] = np.arange(fabric.n_aggs) // fabric.A
 
-    tx = np.zeros((n_flows, c.TX_COLUMNS), i64)
+    tx = aligned(n_flows, c.TX_COLUMNS)
     tx[:, c.TO_SEND] = flows.packets
-    tx[:, c.NEXT] = -1
-    tx[:, c.DONE] = -1
-    tx[:, c.STARTED] = -1
+    for column in (c.NEXT, c.PREV, c.DONE, c.STARTED, c.SLEEP_NEXT):
+        tx[:, column] = -1
+    tx[:, c.HIGH] = 0 if conf[c.RECOVERY] == GO_BACK_N else -1
+    tx[:, c.DEADLINE] = c.FOREVER
+    tx[:, c.HOLD] = inputs.delay
     np.add.at(tx[:, c.WAITS], flows.after[:, 1], 1)
     rx = np.zeros((n_flows, c.RX_COLUMNS), i64)
     rx[:, c.SEQ_MAX] = -1
     rx[:, c.COMPLETE] = -1
+    rx[:, c.NACKED] = -1
     order = np.argsort(flows.after[:, 0], kind="stable")
     dep_first = np.searchsorted(flows.after[order, 0], np.arange(n_flows + 1)).astype(i64)
 
+    own = np.argsort(flows.src, kind="stable").astype(i64)
+    slots = np.zeros((1, 2), i64)
+    if inputs.window.any():
+        slots = np.stack([np.cumsum(inputs.window) - inputs.window, inputs.window - 1], axis=1)
+
     host = np.zeros((n_hosts, c.HOST_COLUMNS), i64)
-    for column in (c.CURRENT, c.READY_FIRST, c.READY_LAST, c.NOTE_FIRST, c.NOTE_LAST):
+    for column in (c.CURRENT, c.READY_FIRST, c.READY_LAST, c.NOTE_FIRST, c.NOTE_LAST, c.SLEEP_FIRST):
         host[:, column] = -1
+    host[:, c.CHECK] = c.FOREVER
+    host[:, c.LAST_CHECK] = -conf[c.CHECK_STEP]
     host[:, c.START_NEXT] = np.searchsorted(start[:, 0], np.arange(n_hosts))
     host[:, c.START_END] = np.searchsorted(start[:, 0], np.arange(n_hosts), side="right")
 
@@ -109,6 +120,11 @@ def build_world(inputs: Inputs, threads: int) -> World:
         dep_first=dep_first,
         deps=np.ascontiguousarray(flows.after[order, 1]),
         start=np.ascontiguousarray(start[:, 1:]),
+        own_first=np.searchsorted(flows.src[own], np.arange(n_hosts + 1)).astype(i64),
+        own=own,
+        slots=slots,
+        slot=np.zeros((int(inputs.window.sum()), 2), i64),
+        got=np.zeros(int(inputs.window.sum()) if conf[c.RECOVERY] != ERASURE else 1, i64),
         host=host,
         acks=np.zeros((n_hosts, c.ACK_QUEUE), i64),
         cuts=inputs.cuts,
@@ -119,6 +135,7 @@ def build_world(inputs: Inputs, threads: int) -> World:
         pace=inputs.pace,
         sw=inputs.sw,
         hx=inputs.hx,
+        cs=inputs.cs,
         keys=np.zeros((threads, 2, capacity), i64),
         words=np.zeros((threads, capacity), i64),
         buckets=np.zeros((threads, n_buckets + 1), i64),

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from ofancore.recovery.base import ERASURE, Recovery
 
 
-class Erasure(BaseModel):
+class Erasure(Recovery):
     """Rateless erasure code with an oracle."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     kind: Literal["erasure"] = "erasure"
     notice_rtts: float = Field(1.0, ge=1, le=1000, description="base RTTs until the sender learns of a loss")
     title: ClassVar[str] = "erasure code"
+    code: ClassVar[int] = ERASURE

@@ -12,8 +12,9 @@ from functools import reduce
 
 from ofancore.balancers.base import N_ORDERS, Shape
 from ofancore.fabric import AGG, EDGE
+from ofancore.prepare import Inputs as Prepared
+from ofancore.reference.congestion import CONTROLS, largest_window
 from ofancore.reference.run import FlowSpec, Inputs, LinkSpec
-from ofancore.simulate import Inputs as Prepared
 
 WHOLE = 20  # a healthy cable, in units of capacity
 NEVER = 10**30
@@ -23,9 +24,10 @@ def inputs_of(prepared: Prepared, until: int | None = None) -> Inputs:
     """The twin's inputs; `until` stops it before that tick."""
     scenario, fabric = prepared.scenario, prepared.fabric
     broken = {number: float(share) for number, share in enumerate(prepared.damage.share) if share < 1}
-    hops = 6 if fabric.P > 1 else 4
     healthy = link_spec(scenario, 1.0)
-    base_rtt = 2 * hops * healthy.delay + hops * (healthy.data + healthy.ack)
+    base_rtt = round_trip(healthy, 6 if fabric.P > 1 else 4)
+    recovery = scenario.recovery.model_dump()
+    control = control_keys(scenario, healthy, base_rtt)
     tiers = [EDGE, AGG] if fabric.C else [EDGE]
     return Inputs(
         pods=fabric.P,
@@ -34,7 +36,7 @@ def inputs_of(prepared: Prepared, until: int | None = None) -> Inputs:
         aggs_per_pod=fabric.A,
         cores_per_agg=fabric.C,
         links=[healthy] * fabric.n_links,
-        flows=flow_specs(prepared),
+        flows=flow_specs(prepared, healthy, control),
         balancer=scenario.balancer.kind,
         parameters=parameters(scenario, fabric, base_rtt)
         | {
@@ -48,10 +50,15 @@ def inputs_of(prepared: Prepared, until: int | None = None) -> Inputs:
         salts=prepared.sw.salt.tolist(),
         orders=port_orders(prepared),
         pace=tuple(prepared.pace.tolist()),
-        notice_delay=round(base_rtt * scenario.recovery.notice_rtts),
+        notice_delay=round(base_rtt * recovery.get("notice_rtts", 0)),
         open_limit=prepared.flows.open_flows,
         fresh_acks=scenario.packet.ack_label == "fresh",
         path_acks=scenario.balancer.kind == "host_dr",
+        recovery=scenario.recovery.kind,
+        rto=timeout(scenario, base_rtt),
+        reorder=recovery.get("reorder_packets", 0),
+        congestion=scenario.congestion.kind,
+        control=control,
         cuts=cuts(scenario) if broken else [],
         changes=changes(scenario, fabric, broken),
         weights=known_weights(fabric, broken) if broken else {},
@@ -82,16 +89,71 @@ def link_spec(scenario, share: float, died_at: int | None = None) -> LinkSpec:
         buffer=NEVER if keys.unlimited_buffer else round(buffer),
         ecn_low=round(low * buffer),
         ecn_high=round(high * buffer),
+        headroom=round(scenario.recovery.model_dump().get("headroom_bytes", 0) * per_byte / share),
     )
 
 
-def flow_specs(prepared: Prepared) -> list[FlowSpec]:
-    flows = prepared.flows
+def round_trip(link: LinkSpec, hops: int) -> int:
+    """Ticks that a data packet and its ACK take on a path of so many links without queues."""
+    return 2 * hops * link.delay + hops * (link.data + link.ack)
+
+
+def timeout(scenario, base_rtt: int) -> int:
+    """Ticks after which a packet of which nothing was heard is taken for lost."""
+    recovery, keys = scenario.recovery.model_dump(), scenario.fabric
+    if recovery["kind"] == "erasure":
+        return 0
+    if recovery["rto_ns"] is not None:
+        return round(recovery["rto_ns"] * 1000)
+    return 2 * base_rtt + 6 * round(keys.buffer_bytes * 8000 / keys.link_gbps)
+
+
+def control_keys(scenario, healthy: LinkSpec, base_rtt: int) -> dict:
+    """The congestion control's keys, and what it is told of the fabric."""
+    slot, packet = healthy.data + healthy.gap, scenario.packet
+    return scenario.congestion.model_dump() | {
+        "slot": slot,
+        "base_rtt": base_rtt,
+        "bdp": base_rtt / slot,
+        "wire_bytes": packet.payload_bytes + packet.header_bytes + packet.gap_bytes,
+        "trim": scenario.recovery.kind == "trim",
+    }
+
+
+def window_of(scenario, packets: int, control: dict) -> int:
+    """Slots that the two ends of a flow keep; erasure needs them for controls with a window only."""
+    recovery = scenario.recovery.model_dump()
+    if recovery["kind"] != "erasure":
+        return power_of_two(min(packets, power_of_two(recovery["window_packets"])))
+    return power_of_two(4 * largest_window(control)) if CONTROLS[scenario.congestion.kind].windowed else 0
+
+
+def power_of_two(least: float) -> int:
+    """The smallest power of two that is not less."""
+    power = 1
+    while power < least:
+        power *= 2
+    return power
+
+
+def flow_specs(prepared: Prepared, healthy: LinkSpec, control: dict) -> list[FlowSpec]:
+    flows, fabric = prepared.flows, prepared.fabric
     starts = {int(flow): int(time) for _, time, flow in prepared.start}
-    specs = [
-        FlowSpec(int(src), int(dst), int(packets), starts.get(number))
-        for number, (src, dst, packets) in enumerate(zip(flows.src, flows.dst, flows.packets))
-    ]
+    specs = []
+    for number, (src, dst, packets, delay_ns) in enumerate(zip(flows.src, flows.dst, flows.packets, flows.delay_ns)):
+        near, far = edge_pair(fabric, src, dst)
+        hops = 2 if near == far else 4 if near // fabric.E == far // fabric.E else 6
+        specs.append(
+            FlowSpec(
+                int(src),
+                int(dst),
+                int(packets),
+                starts.get(number),
+                delay=round(float(delay_ns) * 1000),
+                base=round_trip(healthy, hops),
+                window=window_of(prepared.scenario, int(packets), control),
+            )
+        )
     for earlier, later in flows.after:
         specs[earlier].followers.append(int(later))
         specs[later].waits += 1

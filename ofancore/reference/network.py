@@ -1,4 +1,4 @@
-"""Objects of the slow twin: links, flows, hosts and switches, and the wiring of a fabric as its definition says it.
+"""Objects of the slow twin: the event list, links and switches.
 
 Nothing here knows of rings, windows or registers. A node tells the `Clock` what shall happen later, one event at a time.
 """
@@ -6,14 +6,14 @@ Nothing here knows of rings, windows or registers. A node tells the `Clock` what
 from __future__ import annotations
 
 import heapq
-from collections import deque
 from dataclasses import dataclass, field, replace
 
 from ofancore.reference.switches import Request, SwitchTwin
-from ofancore.reference.words import Packet, Random, mix32
+from ofancore.reference.words import DATA, TRIM, Packet, Random, mix32
 
-# What happens at one instant, in order: changes of the fabric, loss notices, arrivals, flows that start by time, sends.
-CHANGE, NOTICE, ARRIVAL, START, SEND = range(5)
+# What happens at one instant, in order: changes of the fabric, loss notices, arrivals, flows that start by time, flows that wake, a
+# look at the timers, sends.
+CHANGE, NOTICE, ARRIVAL, START, WAKE, CHECK, SEND = range(7)
 BUFFER_FULL, DEAD_LINK, NO_ROUTE = "buffer", "dead_link", "no_route"
 
 
@@ -43,12 +43,13 @@ class Link:
     number: int
     tail: object  # the node that sends
     head: object  # the node that receives
-    times: tuple[int, int]  # serialisation of data, of an ACK
+    times: tuple[int, int]  # serialisation of data, of a small packet
     gap: int
     delay: int
     buffer: int
     ecn_low: int
     ecn_high: int
+    headroom: int = 0  # what small packets may use above the buffer
     dead: bool = False
     lost_after: int | None = None
     free: int = 0
@@ -56,10 +57,15 @@ class Link:
     queue_sum: list[int] = field(default_factory=lambda: [0, 0])
     count: list[int] = field(default_factory=lambda: [0, 0])
     drops: int = 0
+    trims: int = 0
     ecn_marks: int = 0
 
     def queue(self, now: int) -> int:
         return max(0, self.free - now)
+
+    def has_room(self, now: int, packet: Packet) -> bool:
+        room = self.buffer + self.headroom if packet.small else self.buffer
+        return self.queue(now) + self.times[packet.small] + self.gap <= room
 
     def send(self, now: int, packet: Packet) -> int:
         """Put a packet behind those that wait; returns its arrival time."""
@@ -67,28 +73,6 @@ class Link:
         self.free = start + self.times[packet.small] + self.gap
         self.count[packet.small] += 1
         return start + self.times[packet.small] + self.delay
-
-
-@dataclass(eq=False)
-class Flow:
-    """One message of `packets` packets."""
-
-    number: int
-    src: int
-    dst: int
-    packets: int
-    waits: int = 0
-    followers: list[int] = field(default_factory=list)
-    to_send: int = 0
-    sent: int = 0
-    acked: int = 0
-    started: int | None = None
-    done: int | None = None
-    got: int = 0
-    highest: int = -1
-    late: int = 0
-    late_max: int = 0
-    complete: int | None = None
 
 
 class Node:
@@ -106,109 +90,11 @@ class Node:
         self.run.clock.at(arrival, ARRIVAL, (link.head.number, link.head.inputs.index(link)), link.head.arrive, link, packet)
 
     def lose(self, now: int, packet: Packet, reason: str) -> None:
-        """The erasure oracle: the sender of the flow hears of it one base round trip later."""
+        """Count a lost packet; under erasure the oracle tells the sender of the flow one base round trip later."""
         self.run.dropped[reason][packet.small] += 1
-        sender = self.run.hosts[self.run.flows[packet.flow].src]
-        self.run.clock.at(now + self.run.notice_delay, NOTICE, self.number, sender.hear, packet, reason == BUFFER_FULL)
-
-
-class Host(Node):
-    def __init__(self, run, number, place, rng: Random):
-        super().__init__(run, number, "host", place)
-        self.rng = rng
-        self.nic: Link | None = None
-        self.pace_next = 0
-        self.acks: deque[Packet] = deque()
-        self.open: deque[Flow] = deque()  # the round: the next to send is first
-        self.waiting: deque[Flow] = deque()
-
-    def hear(self, now, packet, congested):
-        flow = self.run.flows[packet.flow]
-        if packet.small:
-            self.count(now, flow)
-        else:
-            self.run.sender.on_loss(self.number, flow.number, packet.label, congested, now)
-            self.run.replaced += 1
-            flow.to_send += 1
-            if flow not in self.open:
-                self.open.append(flow)
-        self.consider_sending(now)
-
-    def arrive(self, now, link, packet):
-        flow = self.run.flows[packet.flow]
-        self.run.hops += 1
-        self.run.delivered[packet.small] += 1
-        if packet.small:
-            self.run.sender.on_ack(self.number, flow.number, packet.label, packet.ecn, now)
-            self.count(now, flow)
-        else:
-            self.receive(now, flow, packet)
-        self.consider_sending(now)
-
-    def count(self, now, flow):
-        """One packet more is known to have arrived."""
-        flow.acked += 1
-        if flow.acked == flow.packets:
-            flow.done = now + self.nic.gap
-
-    def receive(self, now, flow, packet):
-        flow.got += 1
-        if packet.seq > flow.highest:
-            flow.highest = packet.seq
-        else:
-            flow.late += 1
-            flow.late_max = max(flow.late_max, flow.highest - packet.seq)
-        if flow.got == flow.packets:
-            flow.complete = now
-            for number in flow.followers:
-                follower = self.run.flows[number]
-                follower.waits -= 1
-                if follower.waits == 0:
-                    self.start(now, follower)
-        label = packet.label
-        if self.run.path_acks:
-            label = self.run.sender.next_label(self.number, flow.number, 1, packet.seq, now)
-        self.acks.append(Packet(flow.number, packet.seq, label, 1, packet.ecn))
-
-    def start(self, now, flow):
-        (self.open if len(self.open) < self.run.open_limit else self.waiting).append(flow)
-        self.consider_sending(now)
-
-    def consider_sending(self, now):
-        """Ask to be called when the NIC could send what there is to send now."""
-        if self.acks:
-            self.run.clock.at(max(now, self.nic.free), SEND, self.number, self.send)
-        elif self.open:
-            self.run.clock.at(max(now, self.nic.free, self.pace_next), SEND, self.number, self.send)
-
-    def send(self, now):
-        """Send one packet if that is still possible: what was asked for may have been overtaken."""
-        if now < self.nic.free:
-            return
-        if self.acks:
-            packet = self.acks.popleft()
-        elif self.open and now >= self.pace_next:
-            packet = self.next_data(now)
-            self.pace_next = now + self.run.pace
-        else:
-            return
-        self.run.sent[packet.small] += 1
-        self.put(self.nic, now, packet, -1)
-        self.consider_sending(now)
-
-    def next_data(self, now):
-        flow = self.open.popleft()
-        if flow.sent == 0:
-            flow.started = now
-        label = self.run.sender.next_label(self.number, flow.number, 0, flow.sent, now)
-        packet = Packet(flow.number, flow.sent, label, 0, 0)
-        flow.sent += 1
-        flow.to_send -= 1
-        if flow.to_send > 0:
-            self.open.append(flow)
-        elif self.waiting and len(self.open) < self.run.open_limit:
-            self.open.append(self.waiting.popleft())
-        return packet
+        if self.run.oracle:
+            sender = self.run.hosts[self.run.flows[packet.flow].src]
+            self.run.clock.at(now + self.run.notice_delay, NOTICE, self.number, sender.hear, packet, reason == BUFFER_FULL)
 
 
 class Switch(Node):
@@ -228,7 +114,7 @@ class Switch(Node):
             self.lose(now, packet, DEAD_LINK)
             return
         flow = self.run.flows[packet.flow]
-        target = self.run.hosts[flow.src if packet.small else flow.dst]
+        target = self.run.hosts[flow.src if packet.back else flow.dst]
         port = self.inputs.index(link)
         for place, below in self.down.items():
             if target.place[: len(place)] == place:
@@ -245,25 +131,29 @@ class Switch(Node):
             self.lose(now, packet, NO_ROUTE)
             return
         label = packet.label
-        if packet.small and self.run.fresh_acks:
+        if packet.back and self.run.fresh_acks:
             label = mix32(label ^ packet.seq << 3) % 2**16
         ask = Request(now, group, packet.small, port, target.number, label, packet.flow, weights)
         self.forward(now, self.up[self.twin.choose(ask)], packet, port)
 
     def forward(self, now, link, packet, port):
-        """Drop, mark, or send."""
+        """Drop, trim, mark, or send."""
         queue = link.queue(now)
         if link.dead:
             link.drops += 1
             self.lose(now, packet, DEAD_LINK)
             return
-        if queue + link.times[packet.small] + link.gap > link.buffer:
+        if self.run.trimming and packet.kind == DATA and not link.has_room(now, packet):
+            link.trims += 1
+            self.run.trimmed += 1
+            packet = replace(packet, kind=TRIM)
+        if not link.has_room(now, packet):
             link.drops += 1
             self.lose(now, packet, BUFFER_FULL)
             return
         link.queue_max = max(link.queue_max, queue)
         link.queue_sum[packet.small] += queue
-        if not packet.small and queue > link.ecn_low:
+        if packet.kind == DATA and queue > link.ecn_low:
             if queue >= link.ecn_high or self.rng.below(link.ecn_high - link.ecn_low) < queue - link.ecn_low:
                 packet = replace(packet, ecn=1)
                 link.ecn_marks += 1

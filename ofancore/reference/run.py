@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ofancore.reference.balancers import TWINS
-from ofancore.reference.network import BUFFER_FULL, CHANGE, DEAD_LINK, NO_ROUTE, START, Clock, Flow, Host, Link, Switch
+from ofancore.reference.congestion import CONTROLS
+from ofancore.reference.hosts import Host
+from ofancore.reference.network import BUFFER_FULL, CHANGE, DEAD_LINK, NO_ROUTE, START, Clock, Link, Switch
+from ofancore.reference.transport import RECOVERIES, Flow
 from ofancore.reference.words import Random
 
 
@@ -20,18 +23,22 @@ class LinkSpec:
     buffer: int
     ecn_low: int
     ecn_high: int
+    headroom: int = 0
     dead: bool = False
     lost_after: int | None = None
 
 
 @dataclass
 class FlowSpec:
-    """`start`: ticks, or None if it waits for other flows to arrive at its source."""
+    """`start`: ticks, or None if it waits for other flows to arrive at its source, and `delay` ticks more."""
 
     src: int
     dst: int
     packets: int
     start: int | None
+    delay: int = 0
+    base: int = 0  # round trip without queues, ticks
+    window: int = 0  # packets that its two ends can remember
     waits: int = 0
     followers: list[int] = field(default_factory=list)
 
@@ -60,10 +67,15 @@ class Inputs:
     open_limit: int
     fresh_acks: bool
     path_acks: bool
+    recovery: str = "erasure"
+    rto: int = 0
+    reorder: int = 0  # packets that must overtake one before it is taken for lost
+    congestion: str = "line_rate"
+    control: dict = field(default_factory=dict)  # keys of the congestion control and of the fabric (see congestion.py)
     cuts: list[tuple[int, int]] = field(default_factory=list)  # (time, epoch entered); 1: links change, 2: neighbours know, 3: all
     changes: dict[int, LinkSpec] = field(default_factory=dict)  # links of epoch 1
     weights: dict[tuple[int, int, int], dict[int, int] | None] = field(default_factory=dict)  # by (epoch, switch, destination group)
-    until: int | None = None  # handle events before this time only
+    until: int | None = None  # handle all events before this time; None: until the last flow is done
 
 
 class Run:
@@ -80,13 +92,19 @@ class Run:
         self.fresh_acks = inputs.fresh_acks
         self.path_acks = inputs.path_acks
         self.edges_per_pod = inputs.edges_per_pod
-        self.hops = self.replaced = 0
+        self.oracle = inputs.recovery == "erasure"
+        self.trimming = inputs.recovery == "trim"
+        self.hops = self.replaced = self.trimmed = 0
         self.sent, self.delivered = [0, 0], [0, 0]
         self.dropped = {BUFFER_FULL: [0, 0], DEAD_LINK: [0, 0], NO_ROUTE: [0, 0]}
-        self.flows = [Flow(number, f.src, f.dst, f.packets, f.waits, list(f.followers), f.packets) for number, f in enumerate(inputs.flows)]
+        self.flows = [
+            Flow(number, f.src, f.dst, f.packets, f.delay, f.waits, list(f.followers), to_send=f.packets)
+            for number, f in enumerate(inputs.flows)
+        ]
         self.make_nodes()
         self.make_links()
         self.make_balancers()
+        self.make_transports()
 
     def make_nodes(self):
         shape = self.inputs
@@ -136,7 +154,7 @@ class Run:
         spec = self.inputs.links[len(self.links)]
         link = Link(
             len(self.links), tail, head, (spec.data, spec.ack), spec.gap, spec.delay, spec.buffer, spec.ecn_low, spec.ecn_high,
-            spec.dead, spec.lost_after,
+            spec.headroom, spec.dead, spec.lost_after,
         )  # fmt: skip
         self.links.append(link)
         return link
@@ -152,6 +170,12 @@ class Run:
             )  # fmt: skip
         rngs = [host.rng for host in self.hosts]
         self.sender = sender_twin(list(given.host_registers), given.host_index, given.parameters, rngs)
+
+    def make_transports(self):
+        given = self.inputs
+        for flow, spec in zip(self.flows, given.flows):
+            control = CONTROLS[given.congestion](given.control, float(spec.base))
+            flow.transport = RECOVERIES[given.recovery](flow, control, self.sender, spec.window, given.rto, given.reorder)
 
     # --- what nodes ask
     def weights_of(self, switch, group) -> dict[int, int] | None:
@@ -174,7 +198,7 @@ class Run:
             link = self.links[number]
             link.times, link.gap, link.delay = (spec.data, spec.ack), spec.gap, spec.delay
             link.buffer, link.ecn_low, link.ecn_high = spec.buffer, spec.ecn_low, spec.ecn_high
-            link.dead, link.lost_after = spec.dead, spec.lost_after
+            link.headroom, link.dead, link.lost_after = spec.headroom, spec.dead, spec.lost_after
 
     def go(self) -> Run:
         for time, epoch in self.inputs.cuts:
@@ -183,7 +207,7 @@ class Run:
             if spec.start is not None:
                 host = self.hosts[spec.src]
                 self.clock.at(spec.start, START, host.number, host.start, self.flows[number])
-        while not self.finished:
+        while self.inputs.until is not None or not self.finished:
             event = self.clock.next(self.inputs.until)
             if event is None:
                 break

@@ -8,20 +8,34 @@ MASK32 = 2**32 - 1
 MASK64 = 2**64 - 1
 
 
+# Kinds of packets: data, its acknowledgement, data that a switch cut down to its header, and what tells of that or of a gap.
+DATA, ACK, TRIM, NACK = range(4)
+
+
 @dataclass(frozen=True)
 class Packet:
-    """A data packet (`small` 0) or an ACK (`small` 1) of a flow."""
+    """A packet of a flow."""
 
     flow: int
     seq: int
     label: int
-    small: int
+    kind: int
     ecn: int
+
+    @property
+    def small(self) -> int:
+        """1 for whatever is as long as an ACK."""
+        return int(self.kind != DATA)
+
+    @property
+    def back(self) -> bool:
+        """Whether it goes to the source of its flow."""
+        return self.kind in (ACK, NACK)
 
     @property
     def word(self) -> int:
         """The packet as the engine packs it: flow 24 bits | seq 20 | label 16 | kind 2 | ecn 1."""
-        return (((self.flow << 20 | self.seq) << 16 | self.label) << 2 | self.small) << 1 | self.ecn
+        return (((self.flow << 20 | self.seq) << 16 | self.label) << 2 | self.kind) << 1 | self.ecn
 
 
 class Random:

@@ -14,7 +14,7 @@ from pydantic import Field
 from ofancore.bits import MAX_FLOWS
 from ofancore.errors import ScenarioError
 from ofancore.fabric import Fabric
-from ofancore.workloads.base import Flows, Hosts, MessagePackets, Workload, count, participants, same
+from ofancore.workloads.base import PAYLOAD_BYTES, Flows, Hosts, MessagePackets, Workload, count, participants, rotated, same
 
 
 class AllToAll(Workload):
@@ -26,16 +26,15 @@ class AllToAll(Workload):
     hosts: Hosts = None
     title: ClassVar[str] = "all-to-all"
 
-    def most_packets(self, fabric: Fabric) -> int:
+    def most_packets(self, fabric: Fabric, payload_bytes: int = PAYLOAD_BYTES) -> int:
         return self.message_packets * count(self.hosts, fabric)
 
-    def flows(self, fabric: Fabric, rng: np.random.Generator) -> Flows:
+    def flows(self, fabric: Fabric, rng: np.random.Generator, payload_bytes: int = PAYLOAD_BYTES) -> Flows:
         who = participants(self.hosts, fabric)
         n = len(who)
         if n * (n - 1) > MAX_FLOWS:
             raise ScenarioError(
                 "workload.hosts", n, f"an all-to-all of n hosts has n(n-1) flows, of which at most {MAX_FLOWS} are possible"
             )
-        src = np.repeat(np.arange(n), n - 1)
-        dst = (src + np.tile(np.arange(1, n), n)) % n
+        src, dst = rotated(n, n - 1)
         return Flows(who[src], who[dst], same(len(src), self.message_packets), open_flows=self.open_flows or n)

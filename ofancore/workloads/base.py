@@ -1,13 +1,13 @@
 """What every workload is made of: its parameters and the flows they expand to.
 
-A workload is a frozen pydantic model with `flows(fabric, rng) -> Flows`. A flow starts when the flows it depends on have arrived at
-its own source; that is the only mechanism, no collective is a special case in the engine.
+A workload is a frozen pydantic model with `flows(fabric, rng, payload_bytes) -> Flows`. A flow starts when the flows it depends on have
+arrived at its own source; that is the only mechanism, no collective is a special case in the engine.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -16,6 +16,10 @@ from ofancore.errors import ScenarioError
 from ofancore.fabric import Fabric
 
 MessagePackets = Annotated[int, Field(ge=1, le=1_000_000)]
+PAYLOAD_BYTES = 4096  # the default of packet.payload_bytes
+Placement = Annotated[
+    Literal["random", "contiguous", "striped"], Field(description="ranks on hosts; striped: consecutive ranks in consecutive pods")
+]
 Hosts = Annotated[list[Annotated[int, Field(ge=0)]] | None, Field(description="hosts that take part; null: all")]
 
 
@@ -23,8 +27,13 @@ Hosts = Annotated[list[Annotated[int, Field(ge=0)]] | None, Field(description="h
 class Flows:
     """The flows of a run.
 
-    src, dst, packets: int64[n_flows] (hosts, message size in data packets); `after`: pairs (earlier, later): `later` starts once
-    `earlier` has arrived whole at the source of `later`; `open_flows`: flows a host keeps open at a time.
+    src, dst, packets: int64[n_flows] (hosts, message size in data packets). A flow with src == dst and no packets is local, a
+    computation at its host: complete when it starts, and never in the way of other flows.
+    after: int64[n, 2], pairs (earlier, later): `later` starts once `earlier` has arrived whole at (or, if local, is complete at) the
+    source of `later`. open_flows: flows that a host keeps open at a time.
+    delay_ns: float64[n_flows] (default: zeros): a flow starts so long after the last flow that it waits for has arrived, or after its
+    host's start if it waits for none.
+    group: int64[n_flows] (default: zeros), the collective that a flow belongs to, an index into the names `groups`; -1: a local flow.
     """
 
     src: np.ndarray
@@ -32,6 +41,15 @@ class Flows:
     packets: np.ndarray
     after: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), np.int64))
     open_flows: int = 1 << 40
+    delay_ns: np.ndarray = None
+    group: np.ndarray = None
+    groups: list[str] = field(default_factory=lambda: ["all"])
+
+    def __post_init__(self) -> None:
+        if self.delay_ns is None:
+            object.__setattr__(self, "delay_ns", np.zeros(len(self.src)))
+        if self.group is None:
+            object.__setattr__(self, "group", np.zeros(len(self.src), np.int64))
 
     def __len__(self) -> int:
         return len(self.src)
@@ -45,10 +63,11 @@ class Workload(BaseModel):
     kind: str
     title: ClassVar[str]
 
-    def flows(self, fabric: Fabric, rng: np.random.Generator) -> Flows:
+    def flows(self, fabric: Fabric, rng: np.random.Generator, payload_bytes: int = PAYLOAD_BYTES) -> Flows:
+        """The flows; `payload_bytes` is what a data packet carries, for workloads that count in bytes."""
         raise NotImplementedError
 
-    def most_packets(self, fabric: Fabric) -> int:
+    def most_packets(self, fabric: Fabric, payload_bytes: int = PAYLOAD_BYTES) -> int:
         """The data packets of the busiest host, or of a chain of messages; decides whether the run's time can be counted."""
         raise NotImplementedError
 
@@ -70,6 +89,32 @@ def participants(hosts: list[int] | None, fabric: Fabric, least: int = 2) -> np.
 def count(hosts: list[int] | None, fabric: Fabric) -> int:
     """The number of hosts that take part."""
     return fabric.n_hosts if hosts is None else len(hosts)
+
+
+def placed(who: np.ndarray, placement: str, fabric: Fabric, rng: np.random.Generator) -> np.ndarray:
+    """The hosts `who` (ascending) in the order of the ranks that they get."""
+    if placement == "random":
+        return rng.permutation(who)
+    if placement == "striped":
+        pod = fabric.pod_of(who)
+        return who[np.lexsort((pod, who % (fabric.S * fabric.E)))]
+    return who
+
+
+def ring(n: int, steps: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """(rank, to, earlier, later) of a ring of n ranks: flow s * n + r is what rank r sends to its right neighbour in step s.
+
+    rank, to: int64[steps * n]; earlier, later: int64[(steps - 1) * n]: step s of a rank follows step s - 1 of its left neighbour.
+    """
+    rank = np.tile(np.arange(n), steps)
+    later = np.arange(n, steps * n)
+    return rank, (rank + 1) % n, later - n - rank[n:] + (rank[n:] - 1) % n, later
+
+
+def rotated(n: int, steps: int) -> tuple[np.ndarray, np.ndarray]:
+    """(rank, to) int64[n * steps] of a rotated exchange: flow r * steps + s goes from rank r to rank r + s + 1 (mod n)."""
+    rank = np.repeat(np.arange(n), steps)
+    return rank, (rank + 1 + np.tile(np.arange(steps), n)) % n
 
 
 def same(count: int, value: int) -> np.ndarray:

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ofancore.errors import ScenarioError
 from ofancore.fabric import Fabric
-from ofancore.workloads.base import Flows, MessagePackets, Workload, same
+from ofancore.workloads.base import PAYLOAD_BYTES, Flows, MessagePackets, Workload, same
 
 Host = Annotated[int, Field(ge=0)]
 
@@ -24,10 +24,10 @@ class Pairs(Workload):
     )
     title: ClassVar[str] = "pairs"
 
-    def most_packets(self, fabric: Fabric) -> int:
+    def most_packets(self, fabric: Fabric, payload_bytes: int = PAYLOAD_BYTES) -> int:
         return self.message_packets * len(self.pairs)
 
-    def flows(self, fabric: Fabric, rng: np.random.Generator) -> Flows:
+    def flows(self, fabric: Fabric, rng: np.random.Generator, payload_bytes: int = PAYLOAD_BYTES) -> Flows:
         for i, (src, dst) in enumerate(self.pairs):
             for h in (src, dst):
                 if h >= fabric.n_hosts:

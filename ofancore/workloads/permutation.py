@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from ofancore.fabric import Fabric
-from ofancore.workloads.base import Flows, Hosts, MessagePackets, Workload, participants, same
+from ofancore.workloads.base import PAYLOAD_BYTES, Flows, Hosts, MessagePackets, Workload, participants, same
 
 
 class Permutation(Workload):
@@ -19,10 +19,10 @@ class Permutation(Workload):
     hosts: Hosts = None
     title: ClassVar[str] = "permutation"
 
-    def most_packets(self, fabric: Fabric) -> int:
+    def most_packets(self, fabric: Fabric, payload_bytes: int = PAYLOAD_BYTES) -> int:
         return self.message_packets
 
-    def flows(self, fabric: Fabric, rng: np.random.Generator) -> Flows:
+    def flows(self, fabric: Fabric, rng: np.random.Generator, payload_bytes: int = PAYLOAD_BYTES) -> Flows:
         who = participants(self.hosts, fabric)
         while True:  # about e tries: drawing again keeps the choice uniform
             to = rng.permutation(len(who))

@@ -13,7 +13,19 @@ from pydantic import Field
 from ofancore.bits import MAX_FLOWS
 from ofancore.errors import ScenarioError
 from ofancore.fabric import Fabric
-from ofancore.workloads.base import Flows, Hosts, MessagePackets, Workload, count, participants, same
+from ofancore.workloads.base import (
+    PAYLOAD_BYTES,
+    Flows,
+    Hosts,
+    MessagePackets,
+    Placement,
+    Workload,
+    count,
+    participants,
+    placed,
+    ring,
+    same,
+)
 
 
 class RingAllGather(Workload):
@@ -22,16 +34,14 @@ class RingAllGather(Workload):
     kind: Literal["ring_all_gather"] = "ring_all_gather"
     message_packets: MessagePackets = Field(256, description="data packets a shard")
     steps: int | None = Field(None, ge=1, description="steps simulated; null: all n - 1")
-    placement: Literal["random", "contiguous", "striped"] = Field(
-        "random", description="ranks on hosts; striped: consecutive ranks in consecutive pods"
-    )
+    placement: Placement = "random"
     hosts: Hosts = None
     title: ClassVar[str] = "ring all-gather"
 
-    def most_packets(self, fabric: Fabric) -> int:
+    def most_packets(self, fabric: Fabric, payload_bytes: int = PAYLOAD_BYTES) -> int:
         return self.message_packets * (self.steps or count(self.hosts, fabric))
 
-    def flows(self, fabric: Fabric, rng: np.random.Generator) -> Flows:
+    def flows(self, fabric: Fabric, rng: np.random.Generator, payload_bytes: int = PAYLOAD_BYTES) -> Flows:
         who = np.sort(participants(self.hosts, fabric))
         n = len(who)
         steps = self.steps or n - 1
@@ -39,13 +49,6 @@ class RingAllGather(Workload):
             raise ScenarioError("workload.steps", steps, f"a ring of {n} ranks has {n - 1} steps")
         if n * steps > MAX_FLOWS:
             raise ScenarioError("workload.hosts", n, f"a ring of n ranks has n a step, together at most {MAX_FLOWS} flows")
-        if self.placement == "random":
-            who = rng.permutation(who)
-        elif self.placement == "striped":
-            per_pod = fabric.S * fabric.E
-            who = who[np.lexsort((who // per_pod, who % per_pod))]
-        rank = np.tile(np.arange(n), steps)
-        step = np.repeat(np.arange(steps), n)
-        later = np.flatnonzero(step > 0)
-        earlier = (step[later] - 1) * n + (rank[later] - 1) % n
-        return Flows(who[rank], who[(rank + 1) % n], same(n * steps, self.message_packets), np.stack([earlier, later], axis=1))
+        who = placed(who, self.placement, fabric, rng)
+        rank, to, earlier, later = ring(n, steps)
+        return Flows(who[rank], who[to], same(n * steps, self.message_packets), np.stack([earlier, later], axis=1))

@@ -12,7 +12,7 @@ from hypothesis import given
 from scenarios import connected, examples, scenarios
 
 from ofancore import BALANCERS, Scenario, simulate
-from ofancore.simulate import prepare
+from ofancore.prepare import prepare
 
 ROOT = Path(__file__).parents[2]
 

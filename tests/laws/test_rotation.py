@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scenarios import examples, fabrics, packets, workloads
 
 from ofancore import Scenario, simulate
-from ofancore.simulate import prepare
+from ofancore.prepare import prepare
 
 SIZES = ("data", "acks")
 

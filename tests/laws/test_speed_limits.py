@@ -5,7 +5,7 @@ from hypothesis import given
 from scenarios import connected, examples, scenarios
 
 from ofancore import BALANCERS, WORKLOADS, Scenario, simulate
-from ofancore.simulate import prepare
+from ofancore.prepare import prepare
 
 
 def busy_ns(links, scenario, share=1.0):

@@ -8,7 +8,7 @@ from ofancore.engine import layout as c
 from ofancore.engine.loop import run_serial
 from ofancore.engine.world import build_world, grow_arena, grow_notes
 from ofancore.reference import inputs_of, run_reference
-from ofancore.simulate import prepare
+from ofancore.prepare import prepare
 
 UNSET = -1
 

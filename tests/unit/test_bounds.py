@@ -5,13 +5,29 @@ The defaults in ticks (ps): data 4,158 bytes 41,580, gap 200, ACK 640, a link 50
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scenarios import examples
 
-from ofancore.bounds import Times, first_ack_index, lower_bound, permutation_bound, rho_max, sending_time
+from ofancore.bounds import (
+    Times,
+    chain_bound,
+    dag_bound,
+    first_ack_index,
+    group_bounds,
+    lower_bound,
+    part,
+    permutation_bound,
+    ready_times,
+    rho_max,
+    sending_time,
+)
 from ofancore.fabric import Fabric
 from ofancore.failures import Damage
+from ofancore.prepare import prepare
 from ofancore.scenario import Scenario
-from ofancore.simulate import prepare
 from ofancore.workloads import Flows
+from ofancore.workloads.fsdp import Dag, Fsdp
 
 PAPER = Times(data=41_580, ack=640, gap=200, delay=500_000)
 EASY = Times(data=10, ack=2, gap=1, delay=100)  # slots of 11 and 3
@@ -104,6 +120,112 @@ def test_a_ring_is_as_long_as_its_slowest_chain():
     near, far = 3 * 11 - 1 + 210, 3 * 11 - 1 + 430
     assert lower_bound(EASY, TREE, f, "ring_all_gather", 0) == far + far + 1 + 408  # 1 -> 2, then 2 -> 0
     assert near < far
+
+
+# --- training: collectives and computations
+@pytest.mark.parametrize(
+    ("collective", "m", "bound"),
+    [
+        # 0 -> 1 and 2 -> 3 over 2 links, 1 -> 2 and 3 -> 0 over 4: the slowest chain of 3 steps goes far, near, far
+        ("ring", 3, (32 + 430) + (32 + 210) + (32 + 430) + 1 + 408),
+        ("direct", 1, 3 * 11 + 430 + 408),  # as an all-to-all; the third packet of host 0 goes far
+        ("direct", 2, 6 * 11 + 430 + 408),
+    ],
+)
+@pytest.mark.parametrize("phase", ["all_gather", "reduce_scatter"])
+def test_a_collective_of_four_ranks(phase, collective, m, bound):
+    w = Fsdp(ranks=4, placement="contiguous", phase=phase, collective=collective, message_packets=m)
+    f = w.flows(TREE, np.random.default_rng(0))
+    assert lower_bound(EASY, TREE, f, "fsdp", 0) == bound
+    assert group_bounds(EASY, TREE, f, "fsdp").tolist() == [bound]
+
+
+def test_the_longest_path_goes_through_computations():
+    """Two ranks 2 links apart: gather 3 packets, compute 1 ns (1000 ticks), scatter 4."""
+    dag = Dag(np.array([0, 1]), True, 1)
+    dag.collective("RS", 4, dag.compute(1.0, dag.gate(dag.collective("AG", 3))))
+    f = dag.flows()
+    assert group_bounds(EASY, TREE, f, "fsdp").tolist() == [33 + 210 + 204, 44 + 210 + 204]
+    assert lower_bound(EASY, TREE, f, "fsdp", 0) == (32 + 210) + 1000 + (44 + 210 + 204)
+    assert ready_times(EASY, TREE, f).tolist() == [0, 0, 242, 242, 1242, 1242, 1242, 1242]
+
+
+def test_steps_of_a_ring_as_permutations():
+    """0 and 15, 6 links apart: two steps of 64 packets, of which three wait for an ACK's slot each; then as the strict bound."""
+    f = flows((0, 15), (15, 0), (0, 15), (15, 0), packets=64, after=np.array([[0, 3], [1, 2]]))
+    strict = 2 * (64 * 11 - 1 + 650) + 1 + 612
+    assert group_bounds(EASY, TREE, f, "fsdp").tolist() == [strict]
+    assert group_bounds(EASY, TREE, f, "fsdp", acks=True).tolist() == [strict + 2 * 3 * 3]
+    assert dag_bound(EASY, TREE, f, "fsdp", acks=True) == strict + 2 * 3 * 3
+    one = flows((0, 15), (15, 0), packets=256)
+    assert chain_bound(PAPER, TREE, one, acks=True) == permutation_bound(PAPER, 256) == 17_056_940
+
+
+def test_a_computation_may_come_last():
+    dag = Dag(np.array([0, 1]), True, 1)
+    dag.compute(1.0, dag.gate(dag.collective("AG", 3)))
+    assert lower_bound(EASY, TREE, dag.flows(), "fsdp", 0) == 242 + 1000
+
+
+@pytest.mark.parametrize(("m", "ready"), [(5, 5 * 11 - 1 + 430), (50, 220 + 99 * 11)])
+def test_all_that_a_flow_waits_for_comes_over_one_link(m, ready):
+    """Host 0 waits for m packets of host 1 (2 links; the first one arrives after 10 + 210) and m of host 2 (4 links)."""
+    f = Flows(np.array([1, 2, 0]), np.array([0, 0, 0]), np.array([m, m, 0]), np.array([[0, 2], [1, 2], [1, 2]]))
+    assert ready_times(EASY, TREE, f).tolist() == [0, 0, ready]
+
+
+def test_collectives_that_overlap_share_the_port():
+    """Three messages of 100 packets from host 0 to host 1, two of them 1 ns (1000 ticks) after the start; then the last two later."""
+    f = Flows(np.array([0] * 3), np.array([1] * 3), np.array([100] * 3), delay_ns=np.array([1.0, 0.0, 1.0]))
+    assert dag_bound(EASY, TREE, f, "pairs") == 300 * 11 + 210 + 204
+    late = Flows(np.array([0] * 3), np.array([1] * 3), np.array([100, 100, 10]), delay_ns=np.array([0.0, 5.0, 5.0]))
+    assert dag_bound(EASY, TREE, late, "pairs") == 5000 + 110 * 11 + 210 + 204
+
+
+def test_delays_count_and_circles_are_refused():
+    one = Flows(np.array([0]), np.array([1]), np.array([1]), delay_ns=np.array([2.5]))
+    assert lower_bound(EASY, TREE, one, "pairs", 0) == 2500 + 11 + 210 + 204
+    with pytest.raises(ValueError, match="circle"):
+        ready_times(EASY, TREE, flows((0, 1), (1, 0), after=np.array([[0, 1], [1, 0]])))
+
+
+@st.composite
+def dags(draw):
+    """Flows among the hosts of the radix-4 tree, each waiting for some earlier ones that arrive at its source."""
+    n = draw(st.integers(1, 14))
+    hosts = st.integers(0, 15)
+    src, dst = (np.array(draw(st.lists(hosts, min_size=n, max_size=n))) for _ in range(2))
+    packets = np.where(src == dst, 0, np.array(draw(st.lists(st.integers(1, 30), min_size=n, max_size=n))))
+    possible = [(a, b) for b in range(n) for a in range(b) if dst[a] == src[b]]
+    after = draw(st.lists(st.sampled_from(possible), max_size=20)) if possible else []
+    delay_ns = np.array(draw(st.lists(st.sampled_from([0.0, 0.25, 3.0]), min_size=n, max_size=n)))
+    return Flows(src, dst, packets, np.array(after, np.int64).reshape(-1, 2), delay_ns=delay_ns)
+
+
+@examples(200)
+@given(dags())
+def test_ready_times_are_those_of_a_plain_walk(f):
+    hops = TREE.hops(f.src, f.dst)
+    ready = []
+    for b in range(len(f)):
+        before = sorted({int(a) for a, later in f.after if later == b})
+        ends = [ready[a] + (f.packets[a] * 11 - 1 + EASY.there(hops[a]) if f.packets[a] else 0) for a in before]
+        sent = [a for a in before if f.packets[a]]
+        if sent:
+            ends.append(min(ready[a] + 10 + EASY.there(hops[a]) for a in sent) + (f.packets[sent].sum() - 1) * 11)
+        ready.append(int(max(ends, default=0) + f.delay_ns[b] * 1000))
+    assert ready_times(EASY, TREE, f).tolist() == ready
+
+
+def test_part_keeps_what_waits_within():
+    f = flows((0, 1), (1, 2), (2, 0), packets=3, after=np.array([[0, 1], [1, 2]]))
+    some = part(f, np.array([1, 2]))
+    assert (some.src.tolist(), some.after.tolist()) == ([1, 2], [[0, 1]])
+
+
+def test_computations_do_not_change_the_paced_rate():
+    f = Flows(np.array([0, 1, 0, 0]), np.array([2, 4, 0, 0]), np.array([5, 5, 0, 0]))
+    assert rho_max(broken(LEAVES, 0.0, LEAF), f) == pytest.approx(1 / 2)
 
 
 # --- paced runs

@@ -63,3 +63,10 @@ def test_places_that_cannot_be_written_are_passed_over(tmp_path):
     assert folder(tmp_path, HOME=file).startswith(f"{tmp_path}/tmp/ofancore-")
     assert folder(tmp_path, HOME=str(tmp_path), OFAN_CACHE_DIR=f"{tmp_path}/own").startswith(f"{tmp_path}/own/")
     assert folder(tmp_path, HOME=str(tmp_path), OFAN_CACHE_DIR=file) == "None"  # as asked, or nowhere
+
+
+def test_no_two_columns_share_a_name():
+    """`layout` names columns by unpacking ranges, where a second use of a name would go unnoticed."""
+    tree = ast.parse((PACKAGE / "engine" / "layout.py").read_text())
+    targets = [name.id for statement in tree.body if isinstance(statement, ast.Assign) for name in ast.walk(statement) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)]
+    assert len(targets) == len(set(targets)), sorted({name for name in targets if targets.count(name) > 1})

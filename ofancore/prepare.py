@@ -1,0 +1,269 @@
+"""From a scenario to the flat arrays that the engine and the slow twin both start from.
+
+Randomness comes from named streams of one SeedSequence, so that all balancers see the same traffic and failures for the same seed (common
+random numbers).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ofancore.balancers.base import N_ORDERS, HostState, Shape, SwitchState
+from ofancore.bits import pack_route
+from ofancore.bounds import Times, lower_bound, rho_max
+from ofancore.congestion import CongestionState, PathTimes
+from ofancore.engine import layout as c
+from ofancore.engine.world import aligned
+from ofancore.fabric import AGG, EDGE, Fabric
+from ofancore.failures import Damage, Schedules, knowledge, refuse_disconnected
+from ofancore.recovery.base import Timed
+from ofancore.recovery.erasure import Erasure
+from ofancore.recovery.sack import Sack
+from ofancore.recovery.trim import Trim
+from ofancore.scenario import Scenario
+from ofancore.units import TICKS_PER_NS, serialisation_ticks, ticks, ticks_per_byte
+from ofancore.workloads import Flows
+
+STREAMS = ("workload", "failures", "jitter", "balancer", "nodes")
+
+
+def stream(scenario: Scenario, name: str) -> np.random.Generator:
+    """The named random stream of a scenario's seed."""
+    return np.random.default_rng(np.random.SeedSequence([scenario.seed, STREAMS.index(name)]))
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """A scenario as flat arrays at time 0; the engine and the slow twin start from the same ones.
+
+    Arrays of engine shape are described in `engine/layout.py`.
+    """
+
+    scenario: Scenario
+    fabric: Fabric
+    times: Times
+    flows: Flows
+    damage: Damage
+    link: np.ndarray
+    start: np.ndarray  # int64[n, 3]: (host, time, flow), sorted
+    cuts: np.ndarray
+    change: np.ndarray
+    changed: np.ndarray
+    sched_of: np.ndarray
+    sched_first: np.ndarray
+    pace: np.ndarray
+    sw: SwitchState
+    hx: HostState
+    cs: CongestionState
+    route: np.ndarray
+    conf: np.ndarray
+    base: np.ndarray  # int64[n_flows]: round trip of a flow's own empty path
+    delay: np.ndarray  # int64[n_flows]: ticks that a flow's start is put off
+    window: np.ndarray  # int64[n_flows]: slots of a flow's window, a power of two; 0 where none are kept
+    lower_bound_ticks: int
+
+
+def prepare(scenario: Scenario) -> Inputs:
+    """Expand a scenario; ScenarioError for what only the expansion can find (hosts that do not exist, pairs that are cut off)."""
+    fabric = scenario.shape
+    keys, packet = scenario.fabric, scenario.packet
+    sizes = packet.payload_bytes + packet.header_bytes
+    times = Times(
+        data=serialisation_ticks(sizes, keys.link_gbps),
+        ack=serialisation_ticks(packet.ack_bytes, keys.link_gbps),
+        gap=serialisation_ticks(packet.gap_bytes, keys.link_gbps),
+        delay=ticks(keys.link_delay_ns),
+    )
+    flows = scenario.workload.flows(fabric, stream(scenario, "workload"), packet.payload_bytes)
+    base_rtt = round_trip(times, fabric.max_hops)
+    base = round_trip(times, fabric.hops(flows.src, flows.dst))
+    delay = np.rint(flows.delay_ns * TICKS_PER_NS).astype(np.int64)
+    damage = Damage.draw(scenario.failures, fabric, stream(scenario, "failures"))
+    if damage.any:
+        refuse_disconnected(damage, flows.src, flows.dst)
+
+    slot = times.data + times.gap
+    pace = np.zeros(2, np.int64)
+    if damage.any and scenario.congestion.kind == "line_rate" and scenario.congestion.pace_failures:
+        rho = rho_max(damage, flows)
+        pace[1] = round(slot / rho) if rho < 1 else 0
+    immediate = scenario.failures.at_ns == 0
+    bound = lower_bound(times, fabric, flows, scenario.workload.kind, int(pace[1]) if immediate else 0)
+
+    buffer = round(keys.buffer_bytes * ticks_per_byte(keys.link_gbps))
+    link = link_rows(scenario, times, np.ones(fabric.n_links))
+    cuts, change, changed, sched_of, sched_first, orders, schedules = _failure_arrays(scenario, fabric, damage, times)
+
+    shape = Shape(fabric, flows.src, flows.dst, base_rtt, buffer)
+    rng = stream(scenario, "balancer")
+    balancer = scenario.balancer
+    parts = [balancer.init_switch(shape, EDGE, rng) for _ in range(fabric.n_edges)]
+    parts += [balancer.init_switch(shape, AGG, rng) for _ in range(fabric.n_aggs if fabric.C else 0)]
+    first = np.zeros(fabric.n_nodes, np.int64)
+    ends = np.cumsum([0, *(len(p) for p in parts)])
+    first[fabric.node_base[1] : fabric.node_base[1] + len(parts)] = ends[:-1]
+    host_reg, host_index = balancer.init_hosts(shape, rng)
+    par = np.zeros(8, np.int64)
+    constants = balancer.constants(shape)
+    par[: len(constants)] = constants
+    nodes = stream(scenario, "nodes")
+    node_rng = nodes.integers(0, 2**64, fabric.n_nodes, dtype=np.uint64)
+    sw = SwitchState(
+        reg=np.concatenate([*parts, np.zeros(1, np.int32)]).astype(np.int32),
+        first=first,
+        orders=orders,
+        sched=schedules.rows if damage.any else np.zeros((1, 2), np.int64),
+        slots=schedules.slots,
+        link=link,
+        rng=node_rng,
+        salt=nodes.integers(0, 2**32, fabric.n_nodes, dtype=np.int64),
+        par=par,
+    )
+    path_at, paths = np.zeros((1, 2), np.int64), np.zeros(1, np.int32)
+    if damage.any:
+        path_at, paths = balancer.init_paths(shape, damage.edge_agg(), damage.agg_core())
+    hx = HostState(
+        reg=host_reg.astype(np.int64),
+        index=host_index.astype(np.int64),
+        rng=node_rng,
+        par=par,
+        known=np.zeros(1, np.int64),
+        path_at=path_at,
+        paths=paths,
+    )
+
+    route = np.zeros(2 * len(flows), np.int64)
+    for kind, end in ((0, flows.dst), (1, flows.src)):
+        route[kind::2] = pack_route(end, fabric.edge_of(end), fabric.pod_of(end))
+    jitter_ns = scenario.start_jitter_ns
+    jitter = slot if jitter_ns is None else ticks(jitter_ns)
+    at = stream(scenario, "jitter").integers(0, jitter + 1, fabric.n_hosts)
+    free = np.setdiff1d(np.arange(len(flows)), flows.after[:, 1])
+    start = np.stack([flows.src[free], at[flows.src[free]] + delay[free], free], axis=1).astype(np.int64)
+    start = start[np.lexsort((start[:, 2], start[:, 1], start[:, 0]))]
+
+    congestion, recovery = scenario.congestion, scenario.recovery
+    path = PathTimes(slot, base_rtt, sizes + packet.gap_bytes, recovery.kind == "trim")
+    conf = np.zeros(c.CONF_ENTRIES, np.int64)
+    conf[c.SWITCH_CODE] = balancer.switch_code
+    conf[c.HOST_CODE] = balancer.host_code
+    conf[c.FRESH_ACKS] = packet.ack_label == "fresh"
+    conf[c.PATH_ACKS] = balancer.path_acks
+    # any window up to the lookahead is right; a bounded number of packets a link bounds the scratch memory
+    conf[c.WINDOW] = min(times.delay + times.ack, 64 * slot, 4096 * (times.ack + times.gap))
+    conf[c.OPEN_LIMIT] = flows.open_flows
+    limit_ns = scenario.time_limit_ns
+    conf[c.TIME_LIMIT_AT] = ticks(limit_ns) if limit_ns else max(100 * bound, ticks(1e6))
+    conf[c.N_FLOWS] = len(flows)
+    conf[c.N_PODS] = fabric.P
+    conf[c.EDGES_PER_POD] = fabric.E
+    conf[c.HOSTS_PER_EDGE] = fabric.S
+    conf[c.FIRST_EDGE] = fabric.node_base[1]
+    conf[c.RECOVERY] = recovery.code
+    conf[c.CONGESTION] = congestion.code
+    conf[c.WINDOWED] = congestion.windowed
+    conf[c.PACED] = congestion.paced
+    conf[c.CLOSED] = congestion.kind != "line_rate" or recovery.kind != "erasure"
+    if isinstance(recovery, Erasure):
+        conf[c.NOTICE_DELAY] = round(base_rtt * recovery.notice_rtts)
+    if isinstance(recovery, Timed):
+        conf[c.RTO] = ticks(recovery.rto_ns) if recovery.rto_ns else 2 * base_rtt + 6 * buffer
+        conf[c.CHECK_STEP] = max(1, int(conf[c.RTO]) // 8)
+    if isinstance(recovery, Trim):
+        conf[c.HEADROOM] = recovery.headroom_packets
+    if isinstance(recovery, Sack):
+        conf[c.REORDER] = recovery.reorder_packets
+    return Inputs(
+        scenario=scenario,
+        fabric=fabric,
+        times=times,
+        flows=flows,
+        damage=damage,
+        link=link,
+        start=start,
+        cuts=cuts,
+        change=change,
+        changed=changed,
+        sched_of=sched_of,
+        sched_first=sched_first,
+        pace=pace,
+        sw=sw,
+        hx=hx,
+        cs=congestion.state(base, path),
+        route=route,
+        conf=conf,
+        base=base,
+        delay=delay,
+        window=window_slots(scenario, flows, congestion.cap_packets(path)),
+        lower_bound_ticks=bound,
+    )
+
+
+def round_trip(times: Times, hops):
+    """Ticks from the first bit of a data packet sent to the last bit of its ACK received, over `hops` empty links each way."""
+    return 2 * hops * times.delay + hops * (times.data + times.ack)
+
+
+def window_slots(scenario: Scenario, flows: Flows, cap_packets: float) -> np.ndarray:
+    """int64[n_flows]: slots of each flow's window, powers of two.
+
+    With an oracle they keep times of sending, for windows only, and four of the largest windows are enough.
+    """
+    recovery = scenario.recovery
+    if isinstance(recovery, Timed):
+        most = np.minimum(flows.packets, recovery.window_packets)
+    elif scenario.congestion.windowed:
+        most = np.full(len(flows), math.ceil(4 * cap_packets))
+    else:
+        return np.zeros(len(flows), np.int64)
+    return 1 << np.ceil(np.log2(np.maximum(most, 1))).astype(np.int64)
+
+
+def link_rows(scenario: Scenario, times: Times, share: np.ndarray) -> np.ndarray:
+    """int64[n, LINK_COLUMNS]: link rows at time 0 with `share` of the healthy rate (0: dead)."""
+    keys = scenario.fabric
+    rate = np.maximum(share, 1e-9)
+    rows = aligned(len(share), c.LINK_COLUMNS)
+    rows[:, c.SIZE] = np.rint(times.data / rate)
+    rows[:, c.SIZE + 1] = np.rint(times.ack / rate)
+    rows[:, c.GAP] = np.rint(times.gap / rate)
+    rows[:, c.DELAY] = times.delay
+    buffer = keys.buffer_bytes * ticks_per_byte(keys.link_gbps) / rate
+    ecn = keys.ecn
+    low = scenario.balancer.ecn_fraction if ecn.min_fraction is None else ecn.min_fraction
+    high = low if ecn.max_fraction is None else max(ecn.max_fraction, low)
+    rows[:, c.BUFFER] = 1 << 60 if keys.unlimited_buffer else np.rint(buffer)
+    rows[:, c.ECN_LOW] = np.rint(low * buffer)
+    rows[:, c.ECN_HIGH] = np.rint(high * buffer)
+    rows[share == 0, c.BUFFER] = -1
+    return rows
+
+
+def _failure_arrays(scenario: Scenario, fabric: Fabric, damage: Damage, times: Times):
+    """(cuts, change, changed, sched_of, sched_first, orders, schedules) of a scenario."""
+    rng = stream(scenario, "balancer").spawn(1)[0]
+    width = max(fabric.A, fabric.C)
+    orders = np.zeros((2 * N_ORDERS, width), np.int32)
+    for i in range(2 * N_ORDERS):
+        n = fabric.A if i < N_ORDERS else fabric.C
+        orders[i, :n] = rng.permutation(n)
+    schedules = Schedules(orders)
+    none = np.zeros((0, 2), np.int64)
+    if not damage.any:
+        unchanged = np.zeros((0, c.LINK_COLUMNS), np.int64), np.zeros(0, np.int64)
+        return none, *unchanged, np.zeros((0, 0), np.int32), np.zeros(1, np.int64), orders, schedules
+    keys = scenario.failures
+    broken = np.flatnonzero(damage.share < 1)
+    links = np.array([fabric.cable_links(int(i)) for i in broken], np.int64).ravel()
+    change = link_rows(scenario, times, np.repeat(damage.share[broken], 2))
+    at = ticks(keys.at_ns)
+    cuts = [(at, 1), (at + ticks(keys.detection_ns), 2)]
+    if np.isfinite(keys.convergence_ns):
+        if keys.convergence_ns <= keys.detection_ns:
+            cuts.pop()
+        cuts.append((at + ticks(keys.convergence_ns), 3))
+    sched_of, sched_first = knowledge(damage, schedules)
+    return np.array(cuts, np.int64), change, links, sched_of, sched_first, orders, schedules

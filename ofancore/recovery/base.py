@@ -1,0 +1,31 @@
+"""What every loss recovery is made of: its parameters. The rules themselves are in `engine/transport.py`, by code."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+ERASURE, SACK, TRIM, GO_BACK_N = range(4)  # codes
+
+
+class Recovery(BaseModel):
+    """Base of all recoveries."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    kind: str
+    title: ClassVar[str]
+    code: ClassVar[int]
+
+
+class Timed(Recovery):
+    """Base of those without an oracle: a packet of which nothing is heard is sent again after a timeout."""
+
+    rto_ns: float | None = Field(
+        None,
+        gt=0,
+        le=1e12,
+        description="retransmission timeout; null: two base RTTs and six full buffers (as uet-htsim: 15 us and six queues)",
+    )
+    window_packets: int = Field(4096, ge=1, le=1 << 20, description="packets past the oldest missing one that may be sent (our choice)")
