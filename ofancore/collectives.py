@@ -20,7 +20,7 @@ def collective_table(flows: Flows, started_ticks: np.ndarray, done_ticks: np.nda
     `bounds.group_bounds`.
 
     A collective starts with its first packet at any rank and ends with its last ACK at any rank. Its bound is that of the collective
-    alone with all ranks ready at its start, so `cct_inflation` holds all that made it longer: queues, ranks that came
+    alone with all ranks ready at its start, so `cct_over_ideal` holds all that made it longer: queues, ranks that came
     late, and, where collectives overlap, the share of the links that the other one had. The step ends with the last collective or
     computation; `compute_ns` is what the busiest host computed, and `exposed_ns` the rest of the step: communication that computing did
     not hide.
@@ -35,12 +35,13 @@ def collective_table(flows: Flows, started_ticks: np.ndarray, done_ticks: np.nda
         bound = ns(int(bounds_ticks[g]))
         cct = end - start
         table[name] = {
+            "name": name,
             "start_ns": start,
             "end_ns": end,
             "cct_ns": cct,
-            "lower_bound_ns": bound,
-            "cct_inflation": (cct - bound) / bound,
+            "ideal_ns": bound,
+            "cct_over_ideal": (cct - bound) / bound,
         }
     step = ns(int(done_ticks.max())) if (done_ticks >= 0).all() else NAN
     compute = float(np.bincount(flows.src[local], weights=flows.delay_ns[local]).max()) if local.any() else 0.0
-    return {"collectives": table, "step_ns": step, "compute_ns": compute, "exposed_ns": step - compute}
+    return {"collectives": list(table.values()), "step_ns": step, "compute_ns": compute, "exposed_ns": step - compute}

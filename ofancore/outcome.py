@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ofancore.balancers.base import Shape
+from ofancore.collectives import collective_table
 from ofancore.engine import layout as c
 from ofancore.fabric import AGG, EDGE
 from ofancore.prepare import Inputs
@@ -53,6 +54,8 @@ def build_result(i: Inputs, w, status: int, wall: float) -> Result:
         "cct_ns": ns(ended) if finished else float("nan"),
         "last_data_ns": ns(int(complete.max())) if finished else float("nan"),
         "lower_bound_ns": ns(i.lower_bound_ticks),
+        "ideal_ns": ns(i.ideal_ticks),
+        "cct_over_ideal": (ended - i.ideal_ticks) / i.ideal_ticks if finished else float("nan"),
         "cct_inflation": (ended - i.lower_bound_ticks) / i.lower_bound_ticks if finished else float("nan"),
         "queue_max_bytes": class_values(np.array([queue_max[m].max(initial=0) for m in by_class])),
         "queue_mean_bytes": class_values(np.array([waited[m].mean() if m.any() else 0.0 for m in by_class])),
@@ -80,6 +83,7 @@ def build_result(i: Inputs, w, status: int, wall: float) -> Result:
         "state_bytes_per_switch": {name: balancer.switch_bytes(shape, tier) for name, tier in tiers.items()},
         "state_bytes_per_host": balancer.host_bytes(shape),
         "packet_hops": int(stats[c.HOPS]),
+        **collective_table(i.flows, w.tx[:, c.STARTED], done, i.group_bound_ticks),
     }
 
     def time_of(x: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ofancore.balancers.base import N_ORDERS, HostState, Shape, SwitchState
 from ofancore.bits import pack_route
-from ofancore.bounds import Times, lower_bound, rho_max
+from ofancore.bounds import Times, dag_bound, group_bounds, lower_bound, rho_max
 from ofancore.congestion import CongestionState, PathTimes
 from ofancore.engine import layout as c
 from ofancore.engine.world import aligned
@@ -64,6 +64,8 @@ class Inputs:
     delay: np.ndarray  # int64[n_flows]: ticks that a flow's start is put off
     window: np.ndarray  # int64[n_flows]: slots of a flow's window, a power of two; 0 where none are kept
     lower_bound_ticks: int
+    ideal_ticks: int  # as the lower bound, but every message of a chain takes the paper's time of a permutation
+    group_bound_ticks: np.ndarray  # int64[n_groups]: the same of each collective alone
 
 
 def prepare(scenario: Scenario) -> Inputs:
@@ -145,7 +147,7 @@ def prepare(scenario: Scenario) -> Inputs:
     start = np.stack([flows.src[free], at[flows.src[free]] + delay[free], free], axis=1).astype(np.int64)
     start = start[np.lexsort((start[:, 2], start[:, 1], start[:, 0]))]
 
-    congestion, recovery = scenario.congestion, scenario.recovery
+    congestion, recovery, workload = scenario.congestion, scenario.recovery, scenario.workload
     path = PathTimes(slot, base_rtt, sizes + packet.gap_bytes, recovery.kind == "trim")
     conf = np.zeros(c.CONF_ENTRIES, np.int64)
     conf[c.SWITCH_CODE] = balancer.switch_code
@@ -199,6 +201,8 @@ def prepare(scenario: Scenario) -> Inputs:
         delay=delay,
         window=window_slots(scenario, flows, congestion.cap_packets(path)),
         lower_bound_ticks=bound,
+        ideal_ticks=max(bound, dag_bound(times, fabric, flows, workload.kind, acks=True) if len(flows.after) else bound),
+        group_bound_ticks=group_bounds(times, fabric, flows, workload.kind, acks=True),
     )
 
 

@@ -66,7 +66,8 @@ class Result:
         for key, value in _flat(self.scenario.to_dict(), "."):
             out[key] = json.dumps(value) if isinstance(value, (list, dict)) else value
         out["failures.convergence_ns"] = float(self.scenario.failures.convergence_ns)
-        out.update(_flat(self.values, "_"))
+        for key, value in _flat(self.values, "_"):
+            out[key] = json.dumps(_plain(value)) if isinstance(value, list) else value
         out["scenario"] = self.scenario.to_json()
         out["digest"] = self.scenario.digest
         out["source"] = source_digest()
@@ -161,6 +162,8 @@ def _flat(data: dict[str, Any], separator: str, prefix: str = ""):
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {k: _plain(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_plain(v) for v in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

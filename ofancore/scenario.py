@@ -191,11 +191,11 @@ class Scenario(_Part):
             for key, value in getattr(self, part):
                 if isinstance(value, (int, float)) and abs(value) > LARGEST:
                     raise _broken(f"{part}.{key}", value, f"must be at most {LARGEST:g}")
-        most = self.workload.most_packets(self.shape)
+        most = self.workload.most_packets(self.shape, packet.payload_bytes)
         longest = LONGEST_SEND / (SLOWEST_PACE if failures.any else 1)
         if most * (slot + packet.ack_bytes + packet.gap_bytes) * per_byte > longest:
             rule = f"is too large: a host's {most} packets must take at most {longest / 1e12:.0f} s at this rate"
-            raise _broken("workload.message_packets", self.workload.message_packets, rule)
+            raise _broken("workload.message_packets", getattr(self.workload, "message_packets", None), rule)
         return self
 
     # --- from and to data

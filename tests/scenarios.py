@@ -11,7 +11,7 @@ import os
 from hypothesis import HealthCheck, note, reject, settings
 from hypothesis import strategies as st
 
-from ofancore import BALANCERS, WORKLOADS, Scenario, ScenarioError
+from ofancore import BALANCERS, CONGESTION, RECOVERY, WORKLOADS, Scenario, ScenarioError
 from ofancore.fabric import Fabric
 from ofancore.prepare import prepare
 
@@ -137,7 +137,56 @@ def failures(draw, fabric: Fabric):
 
 
 @st.composite
-def scenarios(draw, broken=None, kinds=tuple(BALANCERS), unlimited=None, workload_kinds=tuple(WORKLOADS)):
+def controls(draw, kinds=tuple(CONGESTION)):
+    """Congestion keys, with parameters at which something happens within a small run."""
+    kind = draw(st.sampled_from(kinds))
+    delay = {
+        "target_packets": st.sampled_from([10.0, 0.5, 2.0]),
+        "additive_packets": st.sampled_from([1.0, 0.1, 8.0]),
+        "max_decrease": st.sampled_from([0.5, 0.1]),
+    }
+    own = {
+        "swift": delay,
+        "mswift": delay | {"median_windows": st.sampled_from([1.0, 0.3, 3.0]), "median_packets_max": st.sampled_from([256, 1, 5])},
+        "dctcp": {"gain": st.sampled_from([1 / 16, 0.5, 1.0])},
+        "nscc": {"target_rtts": st.sampled_from([None, 0.05, 0.5]), "adapt_gate": st.integers(0, 4), "fast": st.sampled_from([0.25, 2.0])},
+        "dcqcn": {
+            "notification_ns": st.sampled_from([50_000.0, 500.0]),
+            "decay_ns": st.sampled_from([55_000.0, 700.0]),
+            "increase_ns": st.sampled_from([55_000.0, 300.0]),
+            "increase_bytes": st.sampled_from([10_000_000, 9_000]),
+            "stages": st.integers(1, 5),
+        },
+    }
+    windows = {"max_window_bdp": st.sampled_from([1.5, 0.2, 4.0]), "initial_window_bdp": st.sampled_from([1.5, 0.01])}
+    keys = own.get(kind, {}) | (windows if CONGESTION[kind].windowed else {})
+    return {"kind": kind, **{key: draw(values) for key, values in keys.items()}}
+
+
+@st.composite
+def recoveries(draw, kinds=tuple(RECOVERY)):
+    """Recovery keys."""
+    kind = draw(st.sampled_from(kinds))
+    timed = {"rto_ns": st.sampled_from([None, 3_000.0, 40_000.0]), "window_packets": st.sampled_from([4096, 1, 3, 16])}
+    own = {
+        "erasure": {"notice_rtts": st.sampled_from([1.0, 2.5])},
+        "sack": timed | {"reorder_packets": st.integers(1, 8)},
+        "trim": timed | {"headroom_packets": st.sampled_from([1024, 0, 2])},
+        "go_back_n": timed,
+    }
+    return {"kind": kind, **{key: draw(values) for key, values in own[kind].items()}}
+
+
+@st.composite
+def scenarios(
+    draw,
+    broken=None,
+    kinds=tuple(BALANCERS),
+    unlimited=None,
+    workload_kinds=tuple(WORKLOADS),
+    congestion=("line_rate",),
+    recovery=("erasure",),
+):
     """Scenarios as dicts. `broken`: with failures (None: perhaps)."""
     fabric = draw(fabrics(unlimited))
     shape = shape_of(fabric)
@@ -149,6 +198,8 @@ def scenarios(draw, broken=None, kinds=tuple(BALANCERS), unlimited=None, workloa
         "workload": draw(workloads(shape.n_hosts, workload_kinds)),
         "balancer": draw(balancers(kinds)),
         "failures": draw(failures(shape)) if broken or (broken is None and draw(st.booleans())) else {},
+        "congestion": draw(controls(congestion)),
+        "recovery": draw(recoveries(recovery)),
         "start_jitter_ns": draw(st.sampled_from([None, 0.0, 700.0])),
         "time_limit_ns": 300 * slot_ns + 200 * fabric["link_delay_ns"],
         "seed": draw(st.integers(0, 2**31)),

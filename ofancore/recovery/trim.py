@@ -16,8 +16,6 @@ class Trim(Timed):
     """Packet trimming and NACKs."""
 
     kind: Literal["trim"] = "trim"
-    headroom_packets: int = Field(
-        1024, ge=0, le=1 << 30, description="small packets for which a full buffer has room (our choice)"
-    )
+    headroom_packets: int = Field(1024, ge=0, le=1 << 30, description="small packets for which a full buffer has room (our choice)")
     title: ClassVar[str] = "trimming"
     code: ClassVar[int] = TRIM

@@ -42,7 +42,7 @@ class Host(Node):
             follower = self.run.flows[number]
             follower.waits -= 1
             if follower.waits == 0:
-                if follower.delay == 0:
+                if follower.delay == 0 and not follower.local:
                     self.start(now, follower)
                 else:
                     self.run.clock.at(now + follower.delay, WAKE, self.number, self.start, follower)

@@ -89,7 +89,7 @@ def link_spec(scenario, share: float, died_at: int | None = None) -> LinkSpec:
         buffer=NEVER if keys.unlimited_buffer else round(buffer),
         ecn_low=round(low * buffer),
         ecn_high=round(high * buffer),
-        headroom=round(scenario.recovery.model_dump().get("headroom_bytes", 0) * per_byte / share),
+        headroom=scenario.recovery.model_dump().get("headroom_packets", 0) * slowed(packet.ack_bytes),
     )
 
 

@@ -7,7 +7,6 @@ next to be sent). A receiver knows `cum`, the first packet it misses. The host a
 from __future__ import annotations
 
 import math
-from collections import deque
 from dataclasses import dataclass, field
 
 from ofancore.reference.congestion import NACKED, REORDERED, TIMED_OUT, Control
@@ -207,7 +206,6 @@ class Selective(Transport):
         super().__init__(*arguments)
         self.una = self.next = 0
         self.sent: dict[int, Sent] = {}  # una..next-1
-        self.lost: deque[int] = deque()  # to be sent again, unless they turn out to have arrived
         self.cum = 0
         self.got: set[int] = set()  # arrived beyond cum
         self.cum_after: dict[int, int] = {}  # cum after each packet arrived: what its ACK says
@@ -223,9 +221,7 @@ class Selective(Transport):
         return self.first_lost() is not None or (self.next < self.flow.packets and self.next < self.una + self.window)
 
     def first_lost(self) -> int | None:
-        while self.lost and (self.lost[0] < self.una or self.sent[self.lost[0]].state != LOST):
-            self.lost.popleft()
-        return self.lost[0] if self.lost else None
+        return min((seq for seq, sent in self.sent.items() if sent.state == LOST), default=None)
 
     def send(self, now):
         seq, state = self.first_lost(), AGAIN
@@ -233,7 +229,6 @@ class Selective(Transport):
             seq, state = self.next, FLYING
             self.next += 1
         else:
-            self.lost.popleft()
             self.flow.resent += 1
         packet = self.data(now, seq)
         self.sent[seq] = Sent(state, now, packet.label)
@@ -246,7 +241,6 @@ class Selective(Transport):
     def lose(self, seq):
         self.sent[seq].state = LOST
         self.inflight -= 1
-        self.lost.append(seq)
 
     def arrived(self, seq) -> int:
         """The packet is known to have arrived; 1 if that is news."""

@@ -8,7 +8,7 @@ from hypothesis import given
 from reference.twins import differences
 from scenarios import connected, examples, scenarios
 
-from ofancore import BALANCERS, WORKLOADS
+from ofancore import BALANCERS, CONGESTION, RECOVERY, WORKLOADS
 
 
 def check(keys, blocks=1):
@@ -52,6 +52,29 @@ def test_every_workload_with_and_without_failures(kind):
 def test_nodes_shared_out_over_blocks(blocks):
     @examples(20)
     @given(scenarios())
+    def run(keys):
+        check(keys, blocks)
+
+    run()
+
+
+@pytest.mark.parametrize("recovery", RECOVERY)
+@pytest.mark.parametrize("congestion", CONGESTION)
+def test_every_pair_of_control_and_recovery(congestion, recovery):
+    """With and without failures, over all balancers."""
+
+    @examples(12)
+    @given(scenarios(congestion=(congestion,), recovery=(recovery,)))
+    def run(keys):
+        check(keys)
+
+    run()
+
+
+@pytest.mark.parametrize("blocks", [2, 5])
+def test_closed_loop_shared_out_over_blocks(blocks):
+    @examples(20)
+    @given(scenarios(congestion=tuple(CONGESTION), recovery=tuple(RECOVERY)))
     def run(keys):
         check(keys, blocks)
 

@@ -7,8 +7,8 @@ import numpy as np
 from ofancore.engine import layout as c
 from ofancore.engine.loop import run_serial
 from ofancore.engine.world import build_world, grow_arena, grow_notes
-from ofancore.reference import inputs_of, run_reference
 from ofancore.prepare import prepare
+from ofancore.reference import inputs_of, run_reference
 
 UNSET = -1
 
@@ -26,7 +26,22 @@ def run_engine(prepared, blocks=1):
             return w, status
 
 
-def engine_state(w) -> dict[str, list]:
+TX = {
+    "sent": c.SEQ,
+    "acked": c.ACKED,
+    "waits": c.WAITS,
+    "done": c.DONE,
+    "started": c.STARTED,
+    "resent": c.RESENT,
+    "spurious": c.SPURIOUS,
+    "timeouts": c.TIMEOUTS,
+    "inflight": c.FLYING,
+}
+RX = {"got": c.GOT, "highest": c.SEQ_MAX, "late": c.LATE, "late_max": c.LATE_MAX, "complete": c.COMPLETE}
+RX |= {"dup": c.DUPLICATES, "out_of_order": c.REFUSED}
+
+
+def engine_state(w, scenario) -> dict[str, list]:
     """Everything that a run decides, by name."""
     stats = w.stats.sum(axis=0)
     link = {"free": c.FREE, "queue_max": c.QUEUE_MAX}
@@ -40,18 +55,25 @@ def engine_state(w) -> dict[str, list]:
         state[f"dropped.buffer.{name}"] = stats[c.DROPPED_FULL + kind]
         state[f"dropped.dead_link.{name}"] = stats[c.DROPPED_DEAD + kind]
         state[f"dropped.no_route.{name}"] = stats[c.DROPPED_NO_ROUTE + kind]
-    tx = {"to_send": c.TO_SEND, "sent": c.SEQ, "acked": c.ACKED, "waits": c.WAITS, "done": c.DONE, "started": c.STARTED}
-    rx = {"got": c.GOT, "highest": c.SEQ_MAX, "late": c.LATE, "late_max": c.LATE_MAX, "complete": c.COMPLETE}
-    state |= {f"flow.{name}": w.tx[:, column] for name, column in tx.items()}
-    state |= {f"flow.{name}": w.rx[:, column] for name, column in rx.items()}
-    state |= {"hops": stats[c.HOPS], "replaced": stats[c.REPLACED]}
+    state |= {f"flow.{name}": w.tx[:, column] for name, column in TX.items()}
+    state |= {f"flow.{name}": w.rx[:, column] for name, column in RX.items()}
+    if scenario.recovery.kind == "erasure":
+        state["flow.to_send"] = w.tx[:, c.TO_SEND]
+    if control := steers(scenario):
+        state[f"flow.{control}"] = w.cs.cc[:, 0]
+    state |= {"hops": stats[c.HOPS], "replaced": stats[c.REPLACED], "trimmed": stats[c.TRIMMED]}
     state |= {"random": w.sw.rng, "switch registers": w.sw.reg, "host registers": w.hx.reg}
     return {name: np.atleast_1d(values).tolist() for name, values in state.items()}
 
 
+def steers(scenario) -> str:
+    """What the congestion control steers, its first column: a window or a rate."""
+    return "cwnd" if scenario.congestion.windowed else "rate" if scenario.congestion.paced else ""
+
+
 def twin_state(run, prepared) -> dict[str, list]:
     """The same of the slow twin."""
-    links, flows = run.links, run.flows
+    links, flows, scenario = run.links, run.flows, prepared.scenario
     state = {f"link.{name}": [getattr(link, name) for link in links] for name in ("free", "queue_max", "drops", "ecn_marks")}
     for kind, name in enumerate(("data", "acks")):
         state[f"link.{name}"] = [link.count[kind] for link in links]
@@ -60,10 +82,11 @@ def twin_state(run, prepared) -> dict[str, list]:
         state[f"delivered.{name}"] = [run.delivered[kind]]
         for reason, counts in run.dropped.items():
             state[f"dropped.{reason}.{name}"] = [counts[kind]]
-    for name in ("to_send", "sent", "acked", "waits", "done", "started", "got", "highest", "late", "late_max", "complete"):
+    names = [*TX, *RX] + ["to_send"] * (scenario.recovery.kind == "erasure") + [steers(scenario)] * bool(steers(scenario))
+    for name in names:
         values = [getattr(flow, name) for flow in flows]
         state[f"flow.{name}"] = [UNSET if value is None else value for value in values]
-    state |= {"hops": [run.hops], "replaced": [run.replaced]}
+    state |= {"hops": [run.hops], "replaced": [run.replaced], "trimmed": [run.trimmed]}
     state["random"] = [node.rng.state for node in run.nodes]
     state["host registers"] = run.sender.registers()
     state["switch registers"] = run.switch_registers(prepared.sw.reg.tolist(), prepared.sw.first.tolist())
@@ -75,9 +98,8 @@ def differences(scenario, blocks=1) -> list[str]:
     w, status = run_engine(prepare(scenario), blocks)
     assert status in (c.FINISHED_ALL, c.TIME_LIMIT), f"status {status}, faults {w.stats[:, c.FAULT]}"
     prepared = prepare(scenario)
-    until = None if status == c.FINISHED_ALL else int(w.clock[c.NOW])
-    run = run_reference(inputs_of(prepared, until))
-    fast, slow = engine_state(w), twin_state(run, prepared)
+    run = run_reference(inputs_of(prepared, int(w.clock[c.NOW])))
+    fast, slow = engine_state(w, scenario), twin_state(run, prepared)
     assert fast.keys() == slow.keys()
     found = [] if run.finished == (status == c.FINISHED_ALL) else [f"finished: {run.finished}, engine status {status}"]
     for name in fast:

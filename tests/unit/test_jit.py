@@ -1,5 +1,6 @@
 """Machine code on disk: whatever is wrong with it costs time and nothing else."""
 
+import ast
 import subprocess
 import sys
 
@@ -67,6 +68,7 @@ def test_places_that_cannot_be_written_are_passed_over(tmp_path):
 
 def test_no_two_columns_share_a_name():
     """`layout` names columns by unpacking ranges, where a second use of a name would go unnoticed."""
-    tree = ast.parse((PACKAGE / "engine" / "layout.py").read_text())
-    targets = [name.id for statement in tree.body if isinstance(statement, ast.Assign) for name in ast.walk(statement) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)]
+    tree = ast.parse((jit.PACKAGE / "engine" / "layout.py").read_text())
+    names = [node for statement in tree.body if isinstance(statement, ast.Assign) for node in ast.walk(statement)]
+    targets = [node.id for node in names if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
     assert len(targets) == len(set(targets)), sorted({name for name in targets if targets.count(name) > 1})

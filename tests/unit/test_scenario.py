@@ -8,8 +8,8 @@ from pydantic import BaseModel
 
 from ofancore.balancers import BALANCERS
 from ofancore.errors import ScenarioError
-from ofancore.scenario import REGISTRIES, Scenario
 from ofancore.prepare import prepare
+from ofancore.scenario import REGISTRIES, Scenario
 from ofancore.workloads import WORKLOADS
 
 CABLE = "edge:0:0-agg:0:0"
