@@ -15,23 +15,27 @@ from typing import Any
 from ofancore.scenario import Scenario
 from ofancore.simulate import simulate
 
-CASES = [  # radix, packets, schemes, runs, threads
-    (8, 4096, ("ofan", "ops"), 5, 1),
-    (16, 489, ("ofan", "ops"), 5, 1),
-    (16, 489, ("ofan", "ops"), 5, 2),
-    (32, 489, ("ofan", "ops"), 5, 1),
-    (32, 489, ("ofan", "ops"), 5, 2),
-    (64, 64, ("ofan",), 1, 1),
+OPEN = {"congestion": {"kind": "line_rate"}, "recovery": {"kind": "erasure"}}
+CLOSED = {"congestion": {"kind": "mswift"}, "recovery": {"kind": "sack"}}
+CASES = [  # radix, packets, schemes, runs, threads, transport
+    (8, 4096, ("ofan", "ops"), 5, 1, OPEN),
+    (8, 4096, ("ofan", "ops"), 5, 1, CLOSED),
+    (16, 489, ("ofan", "ops"), 5, 1, OPEN),
+    (16, 489, ("ofan", "ops"), 5, 1, CLOSED),
+    (16, 489, ("ofan", "ops"), 5, 2, OPEN),
+    (32, 489, ("ofan", "ops"), 5, 1, OPEN),
+    (32, 489, ("ofan", "ops"), 5, 2, OPEN),
+    (64, 64, ("ofan",), 1, 1, OPEN),
 ]
 
 
 def bench(quick: bool = False) -> dict[str, Any]:
     """Medians by case, and a line about the machine."""
     rows = []
-    for radix, packets, schemes, runs, threads in CASES[:1] if quick else CASES:
+    for radix, packets, schemes, runs, threads, transport in CASES[:2] if quick else CASES:
         for scheme in schemes:
             scenario = Scenario.from_dict(
-                {"fabric": {"radix": radix}, "workload": {"message_packets": packets}, "balancer": {"kind": scheme}}
+                {"fabric": {"radix": radix}, "workload": {"message_packets": packets}, "balancer": {"kind": scheme}} | transport
             )
             simulate(Scenario.from_dict({"fabric": {"radix": 4}}), threads)  # compile before the clock runs
             results = [simulate(scenario, threads) for _ in range(3 if quick else runs)]
@@ -41,6 +45,8 @@ def bench(quick: bool = False) -> dict[str, Any]:
                     "hosts": scenario.shape.n_hosts,
                     "packets": packets,
                     "balancer": scheme,
+                    "congestion": transport["congestion"]["kind"],
+                    "recovery": transport["recovery"]["kind"],
                     "threads": threads,
                     "packet_hops": results[0].packet_hops,
                     "million_hops_per_s": {
@@ -53,7 +59,7 @@ def bench(quick: bool = False) -> dict[str, Any]:
                     "peak_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
                 }
             )
-            print(
-                f"{rows[-1]['hosts']} hosts, {scheme}, {threads} thread(s): {rows[-1]['million_hops_per_s']['median']} M/s", file=sys.stderr
-            )
+            row = rows[-1]
+            speed = row["million_hops_per_s"]["median"]
+            print(f"{row['hosts']} hosts, {scheme}, {row['congestion']}, {threads} thread(s): {speed} M/s", file=sys.stderr)
     return {"machine": f"{platform.machine()} {platform.system()} Python {platform.python_version()}", "cases": rows}

@@ -6,6 +6,7 @@ every mark has a tooltip; in the HTML version a click isolates a scheme and a do
 
 from __future__ import annotations
 
+import math
 import warnings
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from ofancore.palette import name_of, order, style
 from ofancore.plan import write_file
 from ofancore.theme import FAINT, HEIGHT, INK, WIDTH, Axis, faded, panel_title, pick, powers_of_two, scales, spread, title
 
-__all__ = ["Axis", "dots", "figure", "lines", "name_of", "order", "powers_of_two", "rows", "save", "setup", "style", "vertical"]
+__all__ = ["Axis", "dots", "figure", "lines", "marked", "name_of", "order", "powers_of_two", "rows", "save", "setup", "style", "vertical"]
 
 
 def _tooltips(x: str, x_axis: Axis, y_axis: Axis, extra: dict) -> list:
@@ -91,17 +92,35 @@ def lines(
     return alt.layer(*layers).properties(width=width, height=height, title=panel_title(panel))
 
 
+Mark = tuple[float, float, str]  # from, to, text: a band, or a dashed line where both are the same
+
+
+def marked(axis: Axis, marks: tuple[Mark, ...]) -> tuple[list, list]:
+    """Values to compare with on an x axis that has limits: (bands and lines to lay below the marks, their texts above the panel)."""
+    below, above = [], []
+    for low, high, text in marks:
+        data = pd.DataFrame({"low": [low], "high": [high], "middle": [math.sqrt(low * high) if axis.log else (low + high) / 2], "text": [text]})
+        mark, x = alt.Chart(data), axis.encode(alt.X, "low")
+        if low < high:
+            below.append(mark.mark_rect(color=FAINT, opacity=0.18).encode(x=x, x2="high:Q"))
+        else:
+            below.append(mark.mark_rule(color=INK, strokeDash=[3, 3], strokeWidth=1).encode(x=x))
+        words = mark.mark_text(color=INK, dy=-6, baseline="bottom", fontSize=10.5)
+        above.append(words.encode(x=axis.encode(alt.X, "middle"), y=alt.value(0), text="text:N"))
+    return below, above
+
+
 def dots(
-    table: pd.DataFrame, y_axis: Axis, panel: str = "", width: int = WIDTH, row: int = 22, paper: float | None = None, names: bool = True
+    table: pd.DataFrame, y_axis: Axis, panel: str = "", width: int = WIDTH, row: int = 22, marks: tuple[Mark, ...] = (), names: bool = True
 ) -> alt.LayerChart:
-    """One row per scheme: mean as a dot, 95% interval as a bar, the value written beside it. For comparisons at one point."""
+    """One row per scheme: mean as a dot, 95% interval as a bar. For comparisons at one point, with each other and with `marks`."""
     data = table.copy()
     data["scheme"] = data["label"].map(name_of)
     shown = data[data["mean"].notna()].copy()
     if y_axis.log:
         shown = shown[shown["mean"] > 0]
         shown["low"] = shown["low"].clip(lower=shown["mean"].min() / 2)
-    y_axis = y_axis.over([*shown["low"], *shown["high"], *([paper] if paper else [])])
+    y_axis = y_axis.over([*shown["low"], *shown["high"], *(v for mark in marks for v in mark[:2])])
     shown[["low", "high"]] = shown[["low", "high"]].clip(*y_axis.limits)
     labels = order(table["label"])
     sc = scales(labels)
@@ -129,36 +148,40 @@ def dots(
         lost["at"] = lost["high"].where(lost["high"].notna(), y_axis.limits[0])
         text = alt.Chart(lost).mark_text(align="left", dx=9, fontSize=10, color=FAINT)
         layers.append(text.encode(x=alt.X("at:Q", scale=xe["scale"]), y=rows, text="note:N"))
-    if paper is not None:
-        mark = alt.Chart(pd.DataFrame({"at": [paper], "what": ["paper"]}))
-        layers.insert(0, mark.mark_rule(color=INK, strokeDash=[3, 3], strokeWidth=1).encode(x=alt.X("at:Q", scale=xe["scale"])))
-        layers.append(
-            mark.mark_text(color=INK, dy=-6, baseline="bottom", fontSize=10.5).encode(
-                x=alt.X("at:Q", scale=xe["scale"]), y=alt.value(0), text="what:N"
-            )
-        )
-    return alt.layer(*layers).properties(width=width, height=row * len(labels), title=panel_title(panel, 16 if paper else 8))
+    under, over = marked(y_axis, marks)
+    layers = [*under, *layers, *over]
+    return alt.layer(*layers).properties(width=width, height=row * len(labels), title=panel_title(panel, 20 if marks else 8))
 
 
-def rows(table: pd.DataFrame, row: str, x_axis: Axis, panel: str = "", width: int = WIDTH, step: int = 26) -> alt.LayerChart:
+def rows(
+    table: pd.DataFrame,
+    row: str,
+    x_axis: Axis,
+    panel: str = "",
+    width: int = WIDTH,
+    step: int = 26,
+    marks: tuple[Mark, ...] = (),
+    names: bool = True,
+) -> alt.LayerChart:
     """One row per value of `row` (in the table's order), one mark per scheme, and a legend: what a choice moves."""
     data = table[table["mean"].notna()].copy()
     data["scheme"], data["row"] = data["label"].map(name_of), data[row]
     if x_axis.log:
         data = data[data["mean"] > 0]
         data["low"] = data["low"].clip(lower=data["mean"].min() / 2)
-    x_axis = x_axis.over([*data["low"], *data["high"]])
+    x_axis = x_axis.over([*data["low"], *data["high"], *(v for mark in marks for v in mark[:2])])
+    data[["low", "high"]] = data[["low", "high"]].clip(*x_axis.limits)
     labels = order(table["label"])
-    names = [name_of(x) for x in labels]
+    schemes = [name_of(x) for x in labels]
     legend = alt.Legend(title=None, orient="bottom", columns=3)
     scales(labels)
-    color = alt.Color("scheme:N", scale=alt.Scale(domain=names, range=[style(x).colour for x in labels]), legend=legend)
-    shape = alt.Shape("scheme:N", scale=alt.Scale(domain=names, range=[style(x).marker for x in labels]), legend=legend)
+    color = alt.Color("scheme:N", scale=alt.Scale(domain=schemes, range=[style(x).colour for x in labels]), legend=legend)
+    shape = alt.Shape("scheme:N", scale=alt.Scale(domain=schemes, range=[style(x).marker for x in labels]), legend=legend)
     y = alt.Y(
         "row:N",
         sort=list(dict.fromkeys(table[row])),
         title=None,
-        axis=alt.Axis(ticks=False, domain=False, grid=True, labelLimit=300, labelPadding=8),
+        axis=alt.Axis(ticks=False, domain=False, grid=True, labels=names, labelLimit=300, labelPadding=8),
     )
     xe = x_axis.encode(alt.X, "mean")
     tips = [alt.Tooltip("row:N", title="choice"), *_tooltips("mean", x_axis, x_axis, {"seeds": "seeds", "unfinished": "runs not finished"})]
@@ -167,9 +190,10 @@ def rows(table: pd.DataFrame, row: str, x_axis: Axis, panel: str = "", width: in
     bars = base.mark_rule(strokeWidth=2).encode(
         y=y, x=alt.X("low:Q", scale=xe["scale"], title=x_axis.title), x2="high:Q", color=color, opacity=faded
     )
-    marks = base.mark_point(size=60, filled=True).encode(xe, y, color, shape, tooltip=tips, opacity=faded).add_params(pick)
+    points = base.mark_point(size=60, filled=True).encode(xe, y, color, shape, tooltip=tips, opacity=faded).add_params(pick)
+    under, over = marked(x_axis, marks)
     size = step * data["row"].nunique()
-    return alt.layer(bars, marks).properties(width=width, height=size, title=panel_title(panel))
+    return alt.layer(*under, bars, points, *over).properties(width=width, height=size, title=panel_title(panel, 20 if marks else 8))
 
 
 def vertical(x_axis: Axis, at: float, text: str, height: int = HEIGHT) -> alt.LayerChart:

@@ -88,6 +88,24 @@ def ratio_interval(top, bottom) -> tuple[float, float, float]:
     return point, float(low), float(high)
 
 
+def ratios(runs: pd.DataFrame, by: list[str], metric: str, against: str) -> pd.DataFrame:
+    """How many times the metric of the scheme `against` each other scheme has: one row per combination of `by` and `label`.
+
+    The columns are those of `summarise`. Seeds of which the run of either scheme did not finish are left out, and counted.
+    """
+    rows = []
+    below = runs[runs["label"] == against]
+    for key, group in runs[runs["label"] != against].groupby([*by, "label"], sort=True, dropna=False, observed=True):
+        there = below
+        for column, value in zip(by, key, strict=False):
+            there = there[there[column].isna() if pd.isna(value) else there[column] == value]
+        pairs = group.merge(there, on="seed", suffixes=("", "_below"))
+        done = pairs[pairs["finished"].astype(bool) & pairs["finished_below"].astype(bool)]
+        ratio, low, high = ratio_interval(done[metric], done[f"{metric}_below"]) if len(done) else (math.nan,) * 3
+        rows.append([*key, ratio, low, high, len(pairs), len(pairs) - len(done)])
+    return pd.DataFrame(rows, columns=[*by, "label", "mean", "low", "high", "seeds", "unfinished"])
+
+
 def select(runs: pd.DataFrame, where: dict) -> pd.DataFrame:
     """The rows at a point: dotted key -> value. An unknown key or an empty answer is an error, never an empty result."""
     chosen = runs

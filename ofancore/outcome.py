@@ -52,6 +52,7 @@ def build_result(i: Inputs, w, status: int, wall: float) -> Result:
         "finished": finished,
         "ended_ns": ns(ended),
         "cct_ns": ns(ended) if finished else float("nan"),
+        "mean_done_ns": ns(float(done.mean())) if finished else float("nan"),
         "last_data_ns": ns(int(complete.max())) if finished else float("nan"),
         "lower_bound_ns": ns(i.lower_bound_ticks),
         "ideal_ns": ns(i.ideal_ticks),

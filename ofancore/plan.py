@@ -18,6 +18,7 @@ from pathlib import Path
 START_SECONDS = 2.5
 RUN_SECONDS = 0.01
 HOPS_PER_SECOND = 18e6
+CLOSED_LOOP_HOPS_PER_SECOND = 12e6  # with a congestion control or a loss recovery that reacts
 
 
 def json_text(value) -> str:
@@ -85,11 +86,36 @@ def hosts(scenario: dict) -> int:
 def run_hops(scenario: dict) -> float:
     """Expected packet-hops of a run: data and ACKs over six links each way (a little less in a small fabric)."""
     workload = scenario.get("workload", {})
-    n = len(workload.get("hosts") or []) or hosts(scenario)
+    n = len(workload.get("hosts") or []) or workload.get("ranks") or hosts(scenario)
     kind = workload.get("kind", "permutation")
+    if kind == "fsdp":
+        return 12.0 * n * training_packets(scenario)
     m = workload.get("message_packets", 8 if kind == "all_to_all" else 256)
-    flows = {"permutation": n, "all_to_all": n * (n - 1), "ring_all_gather": n * (n - 1)}.get(kind, len(workload.get("pairs") or []))
+    steps = workload.get("steps") or n - 1
+    flows = {"permutation": n, "all_to_all": n * (n - 1), "ring_all_gather": n * steps}.get(kind, len(workload.get("pairs") or []))
     return 12.0 * flows * m
+
+
+def training_packets(scenario: dict) -> int:
+    """Data packets that a rank of FSDP training sends: all collectives of the phase."""
+    from ofancore.fabric import Fabric
+    from ofancore.workloads import WORKLOADS
+
+    fabric = scenario.get("fabric", {})
+    shape = Fabric.build(fabric.get("radix", 8), fabric.get("tiers", 3))
+    payload = scenario.get("packet", {}).get("payload_bytes", 4096)
+    return WORKLOADS["fsdp"].model_validate(scenario["workload"]).most_packets(shape, payload)
+
+
+def reacts(scenario: dict) -> bool:
+    """Whether senders react to what they hear, which takes the simulator more time a packet."""
+    kinds = [scenario.get(part, {}).get("kind", default) for part, default in (("congestion", "line_rate"), ("recovery", "erasure"))]
+    return kinds != ["line_rate", "erasure"]
+
+
+def run_seconds(scenario: dict) -> float:
+    """Expected seconds of a run on one core."""
+    return RUN_SECONDS + run_hops(scenario) / (CLOSED_LOOP_HOPS_PER_SECOND if reacts(scenario) else HOPS_PER_SECOND)
 
 
 def packet_hops(group: Group) -> float:
@@ -98,8 +124,7 @@ def packet_hops(group: Group) -> float:
 
 def seconds(group: Group) -> float:
     """Expected seconds of the group's job on one core."""
-    scenarios = expand(group, seeds=1)
-    return START_SECONDS + group.seeds * (len(scenarios) * RUN_SECONDS + sum(map(run_hops, scenarios)) / HOPS_PER_SECOND)
+    return START_SECONDS + group.seeds * sum(map(run_seconds, expand(group, seeds=1)))
 
 
 def write_file(path: str | Path, data: bytes | str) -> None:

@@ -31,12 +31,13 @@ class Reps(Balancer):
     freeze_on_loss: bool = Field(True, description="a loss on a dead link freezes the ring (public code: a timeout does)")
     freeze_ns: float = Field(100_000.0, ge=0, description="time until a frozen ring is left (REPS artifact, micro failures: 100 us)")
     explore: int = Field(16, ge=0, description="random labels after a freeze (uet-htsim: 16)")
+    labels: int = Field(LABEL_MASK + 1, ge=1, le=LABEL_MASK + 1, description="labels to draw from (paper: 65,536; uet-htsim: 64)")
     title: ClassVar[str] = "Host Pkt AR (REPS)"
     family: ClassVar[str] = "host"
     host_code: ClassVar[int] = REPS_LABEL
 
     def constants(self, shape: Shape) -> list[int]:
-        return [int(self.freeze_on_loss), ticks(self.freeze_ns), self.explore]
+        return [int(self.freeze_on_loss), ticks(self.freeze_ns), self.explore, self.labels]
 
     def host_registers(self, shape: Shape) -> int:
         return WORDS * len(shape.flow_src)
@@ -67,7 +68,7 @@ def label_reps(hx, at, host, flow, seq, now):
         reg[at + VALID] &= ~(1 << i)
         reg[at + FRESH] -= 1
         return reg[at + i]
-    return random_bits(hx.rng, host) & LABEL_MASK
+    return random_bits(hx.rng, host) % hx.par[3]
 
 
 @kernel

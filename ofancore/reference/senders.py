@@ -35,8 +35,25 @@ class SubflowSender(SenderTwin):
 
 
 class FreshSender(SenderTwin):
+    """OPS: a random label, or all labels in an order that changes from walk to walk: position XOR the walk's number."""
+
+    def load(self, registers):
+        self.walks = [registers[i : i + 2] for i in range(0, len(registers) - 1, 2)]
+        self.rest = registers if not self.walks else []
+
+    def registers(self):
+        return [value for walk in self.walks for value in walk] + self.rest
+
     def next_label(self, host, flow, small, seq, now):
-        return self.rngs[host].label()
+        labels = self.parameters["labels"]
+        if self.parameters["order"] == "random":
+            return self.rngs[host].label(labels)
+        walk = self.walks[flow]
+        position = walk[0]
+        if position == 0:
+            walk[1] = self.rngs[host].label(labels)
+        walk[0] = (position + 1) % labels
+        return position ^ walk[1]
 
 
 class PathSender(SenderTwin):
@@ -134,10 +151,10 @@ class RepsSender(SenderTwin):
         ring = self.flows[flow]
         if ring.explore:
             ring.explore -= 1
-            return self.rngs[host].label()
+            return self.rngs[host].label(self.parameters["labels"])
         if ring.frozen:
             if not ring.filled:
-                return self.rngs[host].label()
+                return self.rngs[host].label(self.parameters["labels"])
             cell = ring.read
             ring.read = (cell + 1) % ring.filled
             ring.unused[cell] = False
@@ -147,7 +164,7 @@ class RepsSender(SenderTwin):
             if ring.unused[cell]:
                 ring.unused[cell] = False
                 return ring.labels[cell]
-        return self.rngs[host].label()
+        return self.rngs[host].label(self.parameters["labels"])
 
     def on_ack(self, host, flow, label, ecn, now):
         ring = self.flows[flow]

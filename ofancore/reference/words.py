@@ -58,9 +58,9 @@ class Random:
             return self.bits() * n // 2**32
         return self.bits() * (n // 2**31) // 2  # as far as 64 bits go
 
-    def label(self) -> int:
-        """A random 16-bit label."""
-        return self.bits() % 2**16
+    def label(self, labels: int = 2**16) -> int:
+        """A random label out of so many."""
+        return self.bits() % labels
 
 
 def mix32(x: int) -> int:

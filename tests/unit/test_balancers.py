@@ -260,7 +260,7 @@ def test_ecmp_and_subflow_labels():
 
 
 def test_ops_labels_are_the_hosts_random_stream():
-    sender, rng = Sender("ops", [0], seed=77), Random(77)
+    sender, rng = Sender("ops", [0], [2**16, 0], seed=77), Random(77)
     assert [sender.label(seq) for seq in range(5)] == [rng.bits() % 2**16 for _ in range(5)]
 
 
@@ -285,6 +285,15 @@ def test_host_dr_label_names_a_slot_at_each_tier():
     assert [agg.ask(label=label) for label in (0, 1, 7, 14)] == [0, 0, 1, 3]
     agg.schedule([1, 0, 2, 0], [])  # slots 0, 2, 2
     assert [agg.ask(label=label) for label in (0, 4, 8, 12)] == [0, 2, 2, 0]
+
+
+def test_ops_walks_through_few_labels_in_an_order_per_walk():
+    """Eight labels: each walk takes all of them, position XOR a number drawn when it begins."""
+    sender, rng = Sender("ops", [0, 0], [8, 1], seed=3), Random(3)
+    for _ in range(3):
+        walk = [sender.label() for _ in range(8)]
+        first = rng.label(8)
+        assert walk == [i ^ first for i in range(8)]
 
 
 def test_host_dr_pointers_are_per_pair_and_size_bin():
@@ -324,7 +333,7 @@ def test_plb_changes_its_label_after_a_congested_round_only():
 
 
 def reps(seed=4, freeze=True, freeze_ticks=1000, explore=2):
-    return Sender("reps", [0] * 16, [int(freeze), freeze_ticks, explore], seed), Random(seed)
+    return Sender("reps", [0] * 16, [int(freeze), freeze_ticks, explore, 2**16], seed), Random(seed)
 
 
 def test_reps_reuses_unmarked_labels_oldest_first_and_once():

@@ -93,7 +93,7 @@ def test_points_without_a_value_are_left_out(table):
 
 def test_dots_say_what_did_not_finish(table):
     table.loc[table["label"] == "ops", ["mean", "unfinished"]] = [float("nan"), 3]
-    assert "3 of 3 runs did not finish" in drawn(charts.dots(table[table["m"] == 64], Axis("q"), paper=1.0))
+    assert "3 of 3 runs did not finish" in drawn(charts.dots(table[table["m"] == 64], Axis("q")))
 
 
 def test_saved_files_are_complete_offline_and_repeatable(tmp_path, table):
