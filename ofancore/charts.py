@@ -99,13 +99,15 @@ def marked(axis: Axis, marks: tuple[Mark, ...]) -> tuple[list, list]:
     """Values to compare with on an x axis that has limits: (bands and lines to lay below the marks, their texts above the panel)."""
     below, above = [], []
     for low, high, text in marks:
-        data = pd.DataFrame({"low": [low], "high": [high], "middle": [math.sqrt(low * high) if axis.log else (low + high) / 2], "text": [text]})
-        mark, x = alt.Chart(data), axis.encode(alt.X, "low")
-        if low < high:
+        band = low < high
+        middle = math.sqrt(low * high) if axis.log else (low + high) / 2
+        mark = alt.Chart(pd.DataFrame({"low": [low], "high": [high], "middle": [middle], "text": [text]}))
+        x = axis.encode(alt.X, "low")
+        if band:
             below.append(mark.mark_rect(color=FAINT, opacity=0.18).encode(x=x, x2="high:Q"))
         else:
             below.append(mark.mark_rule(color=INK, strokeDash=[3, 3], strokeWidth=1).encode(x=x))
-        words = mark.mark_text(color=INK, dy=-6, baseline="bottom", fontSize=10.5)
+        words = mark.mark_text(color=INK, align="center" if band else "left", dx=0 if band else -3, dy=-6, baseline="bottom", fontSize=10.5)
         above.append(words.encode(x=axis.encode(alt.X, "middle"), y=alt.value(0), text="text:N"))
     return below, above
 
@@ -150,7 +152,7 @@ def dots(
         layers.append(text.encode(x=alt.X("at:Q", scale=xe["scale"]), y=rows, text="note:N"))
     under, over = marked(y_axis, marks)
     layers = [*under, *layers, *over]
-    return alt.layer(*layers).properties(width=width, height=row * len(labels), title=panel_title(panel, 20 if marks else 8))
+    return alt.layer(*layers).properties(width=width, height=row * len(labels), title=panel_title(panel))
 
 
 def rows(
@@ -193,7 +195,7 @@ def rows(
     points = base.mark_point(size=60, filled=True).encode(xe, y, color, shape, tooltip=tips, opacity=faded).add_params(pick)
     under, over = marked(x_axis, marks)
     size = step * data["row"].nunique()
-    return alt.layer(*under, bars, points, *over).properties(width=width, height=size, title=panel_title(panel, 20 if marks else 8))
+    return alt.layer(*under, bars, points, *over).properties(width=width, height=size, title=panel_title(panel))
 
 
 def vertical(x_axis: Axis, at: float, text: str, height: int = HEIGHT) -> alt.LayerChart:

@@ -11,7 +11,7 @@ import sys
 import threading
 from pathlib import Path
 
-from ofancore.errors import EngineError, OfanError, ScenarioError
+from ofancore.errors import EngineError, OfanError
 
 EXAMPLE = """examples:
   ofancore run                                             the paper's default: Ofan, 128 hosts, permutation of 1 MiB
@@ -80,11 +80,6 @@ def _parser() -> argparse.ArgumentParser:
     bench.add_argument("--quick", action="store_true", help="the 128-host cases only, median of 3")
     bench.set_defaults(call=_bench)
 
-    group = sub.add_parser("group", help="simulate a run group of the pipeline")
-    group.add_argument("--spec", required=True, metavar="FILE", help='JSON: {"experiment", "label", "scenarios": [...]}')
-    group.add_argument("--out", required=True, metavar="FILE", help="Parquet, one row a run, written whole or not at all")
-    group.set_defaults(call=_group)
-
     sub.add_parser("warmup", help="compile the engine and store it on disk").set_defaults(call=_warmup)
     sub.add_parser("source-digest", help="print the digest of the sources that raw runs depend on").set_defaults(call=_digest)
     check = sub.add_parser("check-config", help="validate a pipeline config")
@@ -105,15 +100,6 @@ def _interruptible():
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-@contextlib.contextmanager
-def _within(prefix: str):
-    """Errors of a scenario of a list name their place in it."""
-    try:
-        yield
-    except ScenarioError as e:
-        raise ScenarioError(f"{prefix}.{e.key}", e.value, e.rule) from None
 
 
 def _run(args) -> int:
@@ -181,30 +167,6 @@ def _bench(args) -> int:
     if args.json:
         write_whole(args.json, lambda temporary: Path(temporary).write_text(report + "\n"))
     print(report)
-    return 0
-
-
-def _group(args) -> int:
-    from ofancore.result import check_writable, write_table
-    from ofancore.scenario import Scenario
-    from ofancore.simulate import simulate
-
-    try:
-        spec = json.loads(Path(args.spec).read_text())
-    except (ValueError, RecursionError) as e:
-        raise ScenarioError("--spec", args.spec, f"is not JSON: {e}") from None
-    keys = {"experiment": str, "label": str, "scenarios": list}
-    if not isinstance(spec, dict) or any(not isinstance(spec.get(k), kind) for k, kind in keys.items()) or not spec["scenarios"]:
-        raise ScenarioError("--spec", args.spec, "must hold experiment (text), label (text) and scenarios (a list of at least one)")
-    scenarios, rows = [], []
-    for i, data in enumerate(spec["scenarios"]):  # all of them before the first run
-        with _within(f"scenarios.{i}"):
-            scenarios.append(Scenario.from_dict(data))
-    check_writable(args.out)
-    for i, scenario in enumerate(scenarios):
-        with _within(f"scenarios.{i}"), _interruptible():
-            rows.append({"experiment": spec["experiment"], "label": spec["label"], **simulate(scenario).row()})
-    write_table(rows, args.out)
     return 0
 
 

@@ -106,6 +106,12 @@ def ratios(runs: pd.DataFrame, by: list[str], metric: str, against: str) -> pd.D
     return pd.DataFrame(rows, columns=[*by, "label", "mean", "low", "high", "seeds", "unfinished"])
 
 
+def collective_steps(runs: pd.DataFrame) -> pd.Series:
+    """Steps of a training run's collectives: what its scenario says, or all that there are for its ranks."""
+    ranks = runs["workload.ranks"].astype(float).fillna(runs["fabric.radix"] ** 3 // 4)
+    return runs["workload.steps"].astype(float).fillna(ranks - 1).astype(int)
+
+
 def select(runs: pd.DataFrame, where: dict) -> pd.DataFrame:
     """The rows at a point: dotted key -> value. An unknown key or an empty answer is an error, never an empty result."""
     chosen = runs

@@ -146,6 +146,7 @@ def controls(draw, kinds=tuple(CONGESTION)):
         "target_packets": st.sampled_from([10.0, 0.5, 2.0]),
         "additive_packets": st.sampled_from([1.0, 0.1, 8.0]),
         "max_decrease": st.sampled_from([0.5, 0.1]),
+        "cut_on_loss": st.booleans(),
     }
     own = {
         "swift": delay,

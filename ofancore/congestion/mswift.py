@@ -15,7 +15,7 @@ from ofancore.congestion.base import CWND, MSWIFT, OWN, PathTimes
 from ofancore.congestion.swift import LAST, TARGET, Swift, steer
 from ofancore.jit import kernel
 
-WINDOWS, MOST = OWN + 4, OWN + 5  # constants, behind Swift's
+WINDOWS, MOST = OWN + 5, OWN + 6  # constants, behind Swift's
 STORED, COUNTED, LOW = range(3)  # columns of `samples` before the ring: samples ever stored; those counted, and of them at most the target
 RING = 3
 

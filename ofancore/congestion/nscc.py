@@ -107,8 +107,8 @@ def on_ack_nscc(cs, flow, now, rtt, ecn, n, flying):
     if ecn != 0:
         cc[flow, CALM] = 0.0
         if delay >= target and cc[flow, AVERAGE] > target and now - cc[flow, DECREASED] >= par[BASE_RTT]:
-            excess = (cc[flow, AVERAGE] - target) / cc[flow, AVERAGE]
-            set_window(cs, flow, cc[flow, CWND] * max(1.0 - par[GAMMA] * excess, 0.5))
+            share = 1.0 - par[GAMMA] * (cc[flow, AVERAGE] - target) / cc[flow, AVERAGE]
+            set_window(cs, flow, cc[flow, CWND] * max(share, 0.5))
             cc[flow, DECREASED] = now
     elif delay >= target:
         cc[flow, INCREASE] += par[FAIR] * n

@@ -15,7 +15,7 @@ from pydantic import Field
 from ofancore.congestion.base import CWND, NEVER, OWN, SWIFT, PathTimes, Windowed, set_window
 from ofancore.jit import kernel
 
-TARGET, ADDITIVE, BETA, MDF = range(OWN, OWN + 4)  # constants
+TARGET, ADDITIVE, BETA, MDF, CUT = range(OWN, OWN + 5)  # constants
 LAST = 1  # column: time of the last decrease
 
 
@@ -27,11 +27,12 @@ class Swift(Windowed):
     additive_packets: float = Field(1.0, gt=0, le=1e6, description="growth a round trip below the target (csg-htsim: 1)")
     beta: float = Field(0.8, gt=0, le=1, description="strength of a decrease (csg-htsim: 0.8)")
     max_decrease: float = Field(0.5, gt=0, lt=1, description="largest share lost in a decrease (csg-htsim: 0.5)")
+    cut_on_loss: bool = Field(True, description="a loss cuts the window by max_decrease, at most once a base RTT (csg-htsim: true)")
     title: ClassVar[str] = "Swift"
     code: ClassVar[int] = SWIFT
 
     def constants(self, t: PathTimes) -> list[float]:
-        return [float(round(self.target_packets * t.slot_ticks)), self.additive_packets, self.beta, self.max_decrease]
+        return [float(round(self.target_packets * t.slot_ticks)), self.additive_packets, self.beta, self.max_decrease, self.cut_on_loss]
 
     def init_flows(self, n_flows: int, t: PathTimes) -> tuple[np.ndarray, np.ndarray]:
         cc, samples = super().init_flows(n_flows, t)
@@ -60,6 +61,6 @@ def on_ack_swift(cs, flow, now, rtt, ecn, n, flying):
 @kernel
 def on_loss_swift(cs, flow, now, n, cause):
     """Decrease by the most that is allowed, at most once a round trip."""
-    if now - cs.cc[flow, LAST] >= cs.base[flow]:
+    if cs.par[CUT] != 0 and now - cs.cc[flow, LAST] >= cs.base[flow]:
         set_window(cs, flow, cs.cc[flow, CWND] * (1.0 - cs.par[MDF]))
         cs.cc[flow, LAST] = now

@@ -77,7 +77,7 @@ class Swift(Window):
             self.last = now
 
     def on_loss(self, now, n, cause):
-        if now - self.last >= self.base:
+        if self.keys["cut_on_loss"] and now - self.last >= self.base:
             self.cwnd = self.clamp(self.cwnd * (1.0 - self.keys["max_decrease"]))
             self.last = now
 

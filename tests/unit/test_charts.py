@@ -96,6 +96,27 @@ def test_dots_say_what_did_not_finish(table):
     assert "3 of 3 runs did not finish" in drawn(charts.dots(table[table["m"] == 64], Axis("q")))
 
 
+def test_values_to_compare_with_are_drawn_and_within_the_axis(table):
+    at, marks = table[table["m"] == 64], ((16.0, 39.0, "a band"), (52.0, 52.0, "a line"))
+    for chart in (charts.dots(at, Axis("q", log=True), marks=marks), charts.rows(at.assign(c="x"), "c", Axis("q"), marks=marks)):
+        text = drawn(chart)
+        assert "a band" in text
+        assert "a line" in text
+        limits = [scale["domain"] for scale in x_scales(chart.to_dict())]
+        assert limits
+        assert all(low <= 16 and high >= 52 for low, high in limits)
+
+
+def x_scales(spec) -> list[dict]:
+    """All scales of x in a chart."""
+    if isinstance(spec, list):
+        return [s for part in spec for s in x_scales(part)]
+    if not isinstance(spec, dict):
+        return []
+    own = [spec["x"]["scale"]] if isinstance(spec.get("x"), dict) and "scale" in spec["x"] else []
+    return own + [s for part in spec.values() for s in x_scales(part)]
+
+
 def test_saved_files_are_complete_offline_and_repeatable(tmp_path, table):
     chart = charts.figure([charts.lines(table, "m", Axis("m", log=True), Axis("q"))], "A finding\nin two lines", "a set-up")
     svg, png, html = charts.save(chart, "one", tmp_path)

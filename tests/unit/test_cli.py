@@ -16,7 +16,6 @@ from ofancore.errors import EngineError
 
 SMALL = ["--set", "fabric.radix=4", "--set", "workload.message_packets=1"]
 MODULE = sys.modules["ofancore.simulate"]  # the package's own `simulate` is the function
-TINY = {"fabric": {"radix": 4}, "workload": {"message_packets": 1}}
 
 
 @pytest.fixture
@@ -58,14 +57,12 @@ def no_runs(monkeypatch):
         (["run", "--seed", "x"], "argument --seed: invalid int value: 'x' (see ofancore run --help)"),
         (["run", "--threads", "1.5"], "argument --threads: invalid int value: '1.5'"),
         (["run", "a.yaml", "b.yaml"], "unrecognized arguments: b.yaml"),
-        (["group"], "the following arguments are required: --spec, --out"),
         (["run", "missing.yaml"], "scenario = 'missing.yaml': cannot be read: No such file or directory"),
         (["run", "."], "scenario = '.': cannot be read: Is a directory"),
         (["run", "--seed", "-3"], "seed = -3: must be greater than or equal to 0"),
         (["run", "--set", "fabric.radix"], "--set = 'fabric.radix': must read key=value"),
         (["run", "--set", "fabric.radix=5"], "fabric.radix = 5: must be a multiple of 2"),
         (["check-config", "missing.yaml"], "config = 'missing.yaml': no such file"),
-        (["group", "--spec", "missing.json", "--out", "x"], "missing.json: No such file or directory"),
     ],
 )
 @pytest.mark.usefixtures("no_runs")
@@ -76,51 +73,6 @@ def test_bad_words_end_with_status_2_and_one_line(call, words, line):
 @pytest.mark.parametrize("threads", [0, -1, 65, 10**30])
 def test_numbers_of_threads_that_cannot_be(call, threads):
     refused(call("run", "--threads", threads), f"threads = {threads}: must be an integer from 1 to 64")
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("", "is not JSON: "),
-        ('{"experiment": "e", "label"', "is not JSON: "),
-        ("[" * 100_000, "is not JSON: "),
-        ("[]", "must hold "),
-        ("null", "must hold "),
-        ("{}", "must hold "),
-        ('{"experiment": "e", "label": "l", "scenarios": 3}', "must hold "),
-        ('{"experiment": "e", "label": "l", "scenarios": []}', "must hold "),
-        ('{"experiment": "e", "label": 3, "scenarios": [{}]}', "must hold "),
-    ],
-    ids=range(9),
-)
-@pytest.mark.usefixtures("no_runs")
-def test_specs_that_are_none(call, tmp_path, text, line):
-    spec, out = tmp_path / "spec.json", tmp_path / "out.parquet"
-    spec.write_text(text)
-    refused(call("group", "--spec", spec, "--out", out), f"--spec = {str(spec)!r}: {line}"[:100])
-    assert os.listdir(tmp_path) == ["spec.json"]
-
-
-@pytest.mark.parametrize(
-    ("bad", "line"),
-    [
-        ({"fabric": {"radix": 5}}, "scenarios.1.fabric.radix = 5: must be a multiple of 2"),
-        ("abc", "scenarios.1.scenario = 'abc': must be a mapping of keys"),
-    ],
-)
-@pytest.mark.usefixtures("no_runs")
-def test_a_bad_scenario_of_a_group_is_found_before_the_first_run(call, tmp_path, bad, line):
-    spec = tmp_path / "spec.json"
-    spec.write_text(json.dumps({"experiment": "e", "label": "l", "scenarios": [TINY, bad]}))
-    refused(call("group", "--spec", spec, "--out", tmp_path / "out.parquet"), line)
-    assert os.listdir(tmp_path) == ["spec.json"]
-
-
-def test_pairs_cut_off_in_a_group_name_their_scenario_and_leave_no_rows(call, tmp_path):
-    spec = tmp_path / "spec.json"
-    spec.write_text(json.dumps({"experiment": "e", "label": "l", "scenarios": [TINY, TINY | {"failures": {"link_failure_rate": 1}}]}))
-    refused(call("group", "--spec", spec, "--out", tmp_path / "out.parquet"), "scenarios.1.failures = 'edge:0:0-agg:0:0, ")
-    assert os.listdir(tmp_path) == ["spec.json"]
 
 
 @pytest.mark.parametrize("option", ["--out", "--flows", "--links"])
@@ -189,16 +141,6 @@ def test_a_run_that_does_not_finish_says_so(call):
     assert status == 0
     assert json.loads(out)["cct_ns"] is None
     assert err.startswith("ofancore: ofan: not finished by ")
-
-
-def test_a_group_is_one_table(call, tmp_path):
-    spec, out = tmp_path / "spec.json", tmp_path / "out.parquet"
-    scenarios = [TINY | {"seed": seed, "failures": {"convergence_ns": float("inf")}} for seed in range(2)]
-    spec.write_text(json.dumps({"experiment": "e", "label": "l", "scenarios": scenarios}))
-    assert call("group", "--spec", spec, "--out", out) == (0, "", "")
-    rows = pd.read_parquet(out)
-    assert [*rows["seed"]] == [0, 1]
-    assert {*rows["experiment"], *rows["label"]} == {"e", "l"}
 
 
 def ofancore(*words, **options):

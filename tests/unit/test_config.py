@@ -11,10 +11,11 @@ import yaml
 
 from ofancore.config import load_config, main, schema_text
 from ofancore.errors import ScenarioError
-from ofancore.plan import Group, expand, json_text, packet_hops, run_hops, write_file
+from ofancore.plan import Group, expand, json_text, packet_hops, run_hops, run_seconds, write_file
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGS = ["paper", "smoke"]
+ALL = [*CONFIGS, "full"]
 
 
 def path(name: str) -> Path:
@@ -47,12 +48,12 @@ def small() -> dict:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", ALL)
 def test_committed_configs_are_valid_to_the_last_scenario(name):
     load_config(path(name))
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", ALL)
 def test_committed_configs_fit_the_schema_without_our_code(name):
     import jsonschema
 
@@ -68,27 +69,46 @@ def test_both_sizes_have_the_same_keys():
     for part in ("schemes", "experiments", "figures", "claims"):
         assert list(getattr(paper, part)) == list(getattr(smoke, part))
     for name, claim in paper.claims.items():
-        # The criteria are the same; only the points they look at differ.
-        ours = [(c.says, c.measure, c.metric, c.at_least, c.at_most) for c in claim.checks]
-        assert ours == [(c.says, c.measure, c.metric, c.at_least, c.at_most) for c in smoke.claims[name].checks]
+        assert criteria(claim) == criteria(smoke.claims[name])
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+def criteria(claim) -> list:
+    """The same at all sizes; only the points that they look at differ."""
+    return [(c.says, c.measure, c.metric, c.against, c.at_least, c.at_most) for c in claim.checks]
+
+
+def test_the_full_size_extends_what_the_paper_size_has():
+    paper, full = (load_config(path(name), scenarios=False) for name in ("paper", "full"))
+    assert full.results != paper.results
+    assert full.schemes == paper.schemes
+    for name, experiment in full.experiments.items():
+        assert set(paper.experiments[name].schemes) <= set(experiment.schemes)
+    for name, figure in full.figures.items():
+        assert figure.notebook == paper.figures[name].notebook
+    for name, claim in full.claims.items():
+        assert criteria(claim) == criteria(paper.claims[name])
+
+
+@pytest.mark.parametrize("name", ALL)
 def test_every_figure_has_its_notebook_and_its_caption(name):
     for figure, block in load_config(path(name), scenarios=False).figures.items():
         assert (ROOT / "notebooks/figures" / f"{block.notebook}.ipynb").exists()
         assert (ROOT / "workflow/report" / f"{figure}.rst").exists()
 
 
-def test_stated_costs_are_those_of_the_tool():
-    config, text = load_config(path("paper"), scenarios=False), path("paper").read_text()
+@pytest.mark.parametrize("name", ["paper", "full"])
+def test_stated_costs_are_those_of_the_tool(name):
+    config, text = load_config(path(name), scenarios=False), path(name).read_text()
     for name in config.experiments:
         hops = sum(packet_hops(g) for g in config.groups([name]))
         stated = text.split(f"\n  {name}:")[1].split("\n")[0]
         assert f" {hops:.1e} packet-hops" in stated, name
-    total = sum(packet_hops(g) for g in config.groups())
-    assert total <= 1.5e10, "the paper's grid would not fit its minutes"
-    assert len(config.groups()) <= 150, "process start-up would dominate"
+
+
+def test_the_default_grid_fits_its_minutes():
+    groups = load_config(path("paper"), scenarios=False).groups()
+    assert sum(packet_hops(g) for g in groups) <= 1.8e10
+    assert len(groups) <= 200, "process start-up would dominate"
 
 
 def set_at(data: dict, key: str, value) -> dict:
@@ -198,6 +218,41 @@ def test_json_text_is_canonical():
 def test_expected_hops():
     assert run_hops({"workload": {"kind": "permutation", "message_packets": 10}}) == 12 * 128 * 10
     assert run_hops({"fabric": {"radix": 4}, "workload": {"kind": "all_to_all", "message_packets": 1}}) == 12 * 16 * 15
+    assert run_hops({"workload": {"kind": "ring_all_gather", "message_packets": 3, "steps": 2}}) == 12 * 128 * 2 * 3
+    assert run_hops({"workload": {"kind": "ring_all_gather", "message_packets": 3}}) == 12 * 128 * 127 * 3
+
+
+@pytest.mark.parametrize(
+    ("workload", "packets"),
+    [
+        ({"steps": 4}, 4 * 1521),
+        ({}, 127 * 1521),
+        ({"steps": 4, "ranks": 32}, 4 * 1521 / 4),
+        ({"steps": 1, "model": "llama3_8b", "phase": "step", "layers": 3}, 9 * 105),
+        ({"steps": 2, "message_packets": 7, "phase": "backward", "layers": 2}, 2 * 2 * 2 * 7),
+    ],
+)
+def test_expected_hops_of_training(workload, packets):
+    assert run_hops({"workload": {"kind": "fsdp", **workload}}) == 12 * 128 * packets
+
+
+@pytest.mark.parametrize("workload", [{"steps": 2, "phase": "step"}, {"steps": 1, "collective": "direct", "ranks": 10}])
+def test_expected_hops_of_training_are_those_of_its_flows(workload):
+    import numpy as np
+
+    from ofancore.scenario import Scenario
+
+    given = {"fabric": {"radix": 4}, "packet": {"payload_bytes": 8192}, "workload": {"kind": "fsdp", **workload}}
+    scenario = Scenario.from_dict(given)
+    flows = scenario.workload.flows(scenario.shape, np.random.default_rng(0), 8192)
+    assert run_hops(given) == 12 * flows.packets.sum()
+
+
+def test_a_closed_loop_is_expected_to_take_longer():
+    ideal = {"workload": {"kind": "permutation"}}
+    for part in ({"congestion": {"kind": "dctcp"}}, {"recovery": {"kind": "sack"}}):
+        assert run_seconds({**ideal, **part}) > run_seconds(ideal)
+    assert run_seconds({**ideal, "congestion": {"kind": "line_rate"}}) == run_seconds(ideal)
 
 
 def test_files_are_written_whole_or_not_at_all(tmp_path, monkeypatch):

@@ -76,6 +76,35 @@ def test_ratio_is_repeatable():
     assert low < point < high
 
 
+def test_ratios_by_point_and_scheme():
+    runs = table(
+        at=[1, 1, 1, 1, 2, 2],
+        label=["a", "a", "b", "b", "a", "b"],
+        seed=[0, 1, 1, 0, 0, 0],
+        q=[4.0, 8.0, 2.0, 1.0, 9.0, 3.0],
+        finished=[True] * 6,
+    )
+    found = metrics.ratios(runs, ["at"], "q", "b")
+    assert found[["at", "label", "mean", "low", "high", "seeds"]].values.tolist() == [
+        [1, "a", 4.0, 4.0, 4.0, 2],
+        [2, "a", 3.0, 3.0, 3.0, 1],
+    ]
+    assert metrics.ratios(runs[runs["at"] == 2], [], "q", "b")["mean"].tolist() == [3.0]
+
+
+def test_ratios_leave_out_seeds_of_which_a_run_did_not_finish():
+    runs = table(label=["a", "a", "b", "b"], seed=[0, 1, 0, 1], q=[4.0, 8.0, 1.0, math.nan], finished=[True, True, True, False])
+    (row,) = metrics.ratios(runs, [], "q", "b").to_dict("records")
+    assert (row["mean"], row["seeds"], row["unfinished"]) == (4.0, 2, 1)
+    (row,) = metrics.ratios(runs[runs["seed"] == 1], [], "q", "b").to_dict("records")
+    assert math.isnan(row["mean"])
+
+
+def test_collective_steps_are_all_where_nothing_is_said():
+    runs = pd.DataFrame({"workload.ranks": [None, 10, None], "workload.steps": [None, None, 4], "fabric.radix": [8, 8, 8]})
+    assert metrics.collective_steps(runs).tolist() == [127, 9, 4]
+
+
 def test_unfinished_runs_are_counted_and_left_out_of_the_mean():
     runs = table(label=["a", "a", "b"], cct=[1.0, math.nan, math.nan], finished=[True, False, False])
     s = metrics.summarise(runs, ["label"], "cct", scale=10).set_index("label")
