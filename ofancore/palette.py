@@ -32,7 +32,7 @@ STYLES = {
     "simple_rr": Style("Simple RR", "switch", "#8F3B00", MIXED, "diamond"),
     "simple_rr_bins": Style("Simple RR, ACKs apart", "switch", "#A85A2A", DOTTED, "cross"),
     "switch_rr": Style("RR, reshuffled", "switch", "#D55E00", SOLID, "circle"),
-    "switch_rr_1": Style("RR, reshuffled every wrap", "switch", "#FF8A3D", DASHED, "diamond"),
+    "switch_rr_1": Style("RR, reshuffled each wrap", "switch", "#FF8A3D", DASHED, "diamond"),
     "jsq": Style("JSQ", "switch", "#B97A00", DASHED, "square"),
     "jsq_first": Style("JSQ, first of a tie", "switch", "#7A5200", DOTTED, "triangle-right"),
     "spectrum_ar": Style("Spectrum-X AR", "switch", "#E69F00", SOLID, "triangle-down"),
