@@ -25,13 +25,14 @@ KERNEL_SOURCES = ("jit.py", "bits.py", "engine", "balancers", "congestion", "rec
 
 
 def digest_of(names: tuple[str, ...]) -> str:
-    """Hex digest (16 characters) of the named files and folders of the package, by path and content."""
+    """Hex digest (16 characters) of the named files and folders (as seen from the package), by path and content."""
     h = hashlib.sha256()
     for name in names:
         path = PACKAGE / name
-        files = sorted(path.rglob("*.py")) if path.is_dir() else [path]
+        files = sorted(f for f in path.rglob("*") if f.suffix in (".py", ".yaml")) if path.is_dir() else [path]
         for file in files:
-            h.update(file.relative_to(PACKAGE).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+            within = Path(name, file.relative_to(path)) if path.is_dir() else Path(name)
+            h.update(within.as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
     return h.hexdigest()[:16]
 
 

@@ -23,7 +23,7 @@ from ofancore.scenario import Scenario
 
 # what a raw run depends on; charts, claims and the command line are not among it
 FILES = ("jit", "bits", "units", "fabric", "failures", "bounds", "scenario", "prepare", "simulate", "outcome", "collectives", "result")
-FOLDERS = ("engine", "balancers", "workloads", "congestion", "recovery")
+FOLDERS = ("engine", "balancers", "workloads", "congestion", "recovery", "../data/models")
 
 
 @cache

@@ -23,6 +23,9 @@ SOURCE = source_digest()  # of all that a raw run depends on
 NOTEBOOK_SECONDS = 8.0
 
 
+PEERS = [f"../data/peers/{name}.csv" for name in ("htsim_permutation_2MB", "uet_htsim_seeds")]
+
+
 def digest(*names):
     """Digest of package files, for what depends on them but not on the simulator."""
     h = hashlib.sha256()
@@ -31,7 +34,7 @@ def digest(*names):
     return h.hexdigest()[:16]
 
 
-DRAWING = digest("charts.py", "figures.py", "metrics.py", "notebook.py", "palette.py", "plan.py", "theme.py", "theory.py")
+DRAWING = digest("charts.py", "figures.py", "metrics.py", "notebook.py", "palette.py", "plan.py", "theme.py", "theory.py", *PEERS)
 JUDGING = digest("claims.py", "figures.py", "metrics.py", "plan.py")
 
 
