@@ -4,6 +4,8 @@
 >>> simulate(Scenario.from_dict({"balancer": {"kind": "ofan"}})).cct_inflation
 """
 
+import sys
+
 from ofancore.balancers import BALANCERS
 from ofancore.congestion import CONGESTION
 from ofancore.errors import EngineError, OfanError, ScenarioError
@@ -12,6 +14,10 @@ from ofancore.result import Result
 from ofancore.scenario import Scenario
 from ofancore.simulate import simulate
 from ofancore.workloads import WORKLOADS
+
+# jsonschema, which altair and papermill load, would build a grammar of IRIs on import, three seconds in every process that draws; no
+# schema of charts or notebooks has a field of that format.
+sys.modules.setdefault("rfc3987_syntax", None)
 
 __version__ = "0.1.0"
 __all__ = [

@@ -99,7 +99,7 @@ ACK_QUEUE = 256  # ACKs and NACKs that may wait at a host; they arrive no faster
     SPURIOUS,  # packets taken for lost of which an ACK came after all
     TIMEOUTS,
 ) = range(25)
-TX_COLUMNS = 32
+TX_COLUMNS = 40  # five cache lines: rows of a power of two would share few sets of a cache
 
 # --- rx[n_flows, RX_COLUMNS]: the receiver's side
 (
@@ -113,7 +113,7 @@ TX_COLUMNS = 32
     NACKED,  # go-back-N: the sequence number asked for last
     REFUSED,  # go-back-N: packets that came out of order
 ) = range(9)
-RX_COLUMNS = 16
+RX_COLUMNS = 24
 
 # --- slot[n_slots, 2]: a packet in the sender's window, by sequence number modulo the window (`slots`: first slot and mask of a flow)
 SENT_AT, INFO = range(2)  # INFO: state 3 | label 16

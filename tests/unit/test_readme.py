@@ -85,7 +85,7 @@ def test_links_lead_somewhere():
     for link in re.findall(r"\]\(([^)]+)\)", README):
         if link.startswith("#"):
             assert link[1:] in anchors
-        elif not link.startswith("data/expected"):  # made by a full run; test_expected.py looks at these names
+        else:
             assert (ROOT / link).exists(), link
 
 
