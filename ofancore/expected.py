@@ -24,7 +24,8 @@ from ofancore.figures import ROOT, Source
 from ofancore.result import source_digest
 
 PNG = b"\x89PNG\r\n\x1a\n"
-FIGURES = ("fig01_granularity", "fig03_failures_unknown", "fig06_queue_scaling", "fig08_network_size", "fig14_headline", "pofan_pipes")  # in the README
+# the figures in the README
+FIGURES = ("fig01_granularity", "fig03_failures_unknown", "fig06_queue_scaling", "fig08_network_size", "fig14_headline", "pofan_pipes")
 
 ABOUT = """# What a full run gives
 
