@@ -25,14 +25,13 @@ KERNEL_SOURCES = ("jit.py", "bits.py", "engine", "balancers", "congestion", "rec
 
 
 def digest_of(names: tuple[str, ...]) -> str:
-    """Hex digest (16 characters) of the named files and folders (as seen from the package), by path and content."""
+    """Hex digest (16 characters) of the named files and folders (seen from the package), by path and content; a missing folder is empty."""
     h = hashlib.sha256()
     for name in names:
         path = PACKAGE / name
-        files = sorted(f for f in path.rglob("*") if f.suffix in (".py", ".yaml")) if path.is_dir() else [path]
+        files = [path] if path.suffix else sorted(file for file in path.rglob("*") if file.suffix in (".py", ".yaml"))
         for file in files:
-            within = Path(name, file.relative_to(path)) if path.is_dir() else Path(name)
-            h.update(within.as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+            h.update(Path(name, file.relative_to(path)).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
     return h.hexdigest()[:16]
 
 

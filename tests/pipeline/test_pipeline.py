@@ -54,7 +54,7 @@ fig.publish(charts.figure([panel], "A finding", "a set-up"), {"longest_ns": tabl
 class Checkout:
     def __init__(self, folder: Path):
         self.folder = folder
-        for name in ("Snakefile", "workflow", "ofancore", "pyproject.toml", "profiles"):
+        for name in ("Snakefile", "workflow", "ofancore", "data", "pyproject.toml", "profiles"):
             copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
             copy(ROOT / name, folder / name)
         # A new figure is a notebook, a caption and a block in the config; no rule is written.
