@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ofancore.jit import kernel
+from ofancore.jit import inner
 
 DATA, ACK, TRIM, NACK = range(4)
 ECN_BITS, KIND_BITS, LABEL_BITS, SEQ_BITS, FLOW_BITS = 1, 2, 16, 20, 24
@@ -45,7 +45,7 @@ def pack_route(host, edge, pod):
     return (np.asarray(pod, np.int64) << POD_AT) | (np.asarray(edge, np.int64) << EDGE_AT) | np.asarray(host, np.int64)
 
 
-@kernel
+@inner
 def random_bits(rng, stream):
     """Next 32 random bits of a stream as int64; `rng` uint64[n_streams] is advanced in place."""
     z = rng[stream] + _GOLDEN
@@ -56,7 +56,7 @@ def random_bits(rng, stream):
     return np.int64(z >> _U32)
 
 
-@kernel
+@inner
 def random_below(rng, stream, n):
     """A random int64 in 0..n-1 for n < 2**62 (bias below n / 2**32; from 2**31 on, steps of n / 2**32)."""
     bits = random_bits(rng, stream)
@@ -65,7 +65,7 @@ def random_below(rng, stream, n):
     return (bits * (n >> 31)) >> 1
 
 
-@kernel
+@inner
 def mix32(x):
     """Avalanche of a 32-bit value (the lowbias32 constants of C. Wellons); int64 in and out, masked after every product."""
     x = x & _M32
@@ -74,7 +74,7 @@ def mix32(x):
     return x ^ (x >> 16)
 
 
-@kernel
+@inner
 def hash_below(label, flow, salt, n):
     """The switch's ECMP hash: label, flow and the switch's salt to 0..n-1."""
     x = mix32(label * 0x9E3779B1 + salt)

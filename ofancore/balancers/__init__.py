@@ -21,7 +21,7 @@ from ofancore.balancers.spectrum_ar import SpectrumAr, choose_binned
 from ofancore.balancers.subflow import Subflow, label_of_subflow
 from ofancore.balancers.switch_dr import SwitchDr, choose_by_host
 from ofancore.balancers.switch_rr import SwitchRr, choose_round_robin
-from ofancore.jit import kernel
+from ofancore.jit import inner
 
 BALANCERS: dict[str, type[Balancer]] = {
     "ecmp": Ecmp,
@@ -42,7 +42,7 @@ BALANCERS: dict[str, type[Balancer]] = {
 __all__ = ["BALANCERS", "Balancer", "HostState", "Shape", "SwitchState"]
 
 
-@kernel
+@inner
 def choose_uplink(code, sw, node, up, width, sched, group, small, port, host, label, flow, now):
     """Uplink 0..width-1 by the switch code of a balancer."""
     if code == b.BY_GROUP:
@@ -64,7 +64,7 @@ def choose_uplink(code, sw, node, up, width, sched, group, small, port, host, la
     return choose_by_pipe(sw, node, up, width, sched, group, small, port, host, label, flow, now)
 
 
-@kernel
+@inner
 def next_label(code, hx, at, host, flow, seq, now):
     """Label 0..65535 of the next data packet by the host code of a balancer."""
     if code == b.FLOW_LABEL:
@@ -80,7 +80,7 @@ def next_label(code, hx, at, host, flow, seq, now):
     return label_of_subflow(hx, at, host, flow, seq, now)
 
 
-@kernel
+@inner
 def on_ack(code, hx, at, host, label, ecn, now):
     """Tell the sender's balancer of an ACK."""
     if code == b.REPS_LABEL:
@@ -89,7 +89,7 @@ def on_ack(code, hx, at, host, label, ecn, now):
         on_ack_plb(hx, at, host, label, ecn, now)
 
 
-@kernel
+@inner
 def on_loss(code, hx, at, host, label, congested, now):
     """Tell the sender's balancer of a lost data packet."""
     if code == b.REPS_LABEL:

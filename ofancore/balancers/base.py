@@ -26,7 +26,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from ofancore.fabric import AGG, EDGE, Fabric
-from ofancore.jit import kernel
+from ofancore.jit import inner
 
 N_ORDERS = 64  # random port orders a tier; every pointer draws its own among them
 
@@ -149,7 +149,7 @@ def draw_pointers(count: int, width: int, tier: int, rng: np.random.Generator) -
     return (rng.integers(0, max(width, 1), count) | (order << 16)).astype(np.int32)
 
 
-@kernel
+@inner
 def turn(sw, at, width, sched):
     """Advance the round-robin pointer in register `at` by one and return the uplink it pointed to (paper: DR, IWRR)."""
     packed = sw.reg[at]
@@ -169,7 +169,7 @@ def turn(sw, at, width, sched):
     return np.int64(uplink)
 
 
-@kernel
+@inner
 def slot(sw, width, sched, i):
     """Uplink of slot i (taken modulo the schedule) in the plain order of ports."""
     if sched < 0:
@@ -177,7 +177,7 @@ def slot(sw, width, sched, i):
     return np.int64(sw.slots[sw.sched[sched, 0] + i % sw.sched[sched, 1]])
 
 
-@kernel
+@inner
 def slots_of(sw, width, sched):
     """Number of slots towards a destination."""
     return width if sched < 0 else sw.sched[sched, 1]

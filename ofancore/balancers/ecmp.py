@@ -11,7 +11,7 @@ import numpy as np
 
 from ofancore.balancers.base import Balancer, slot, slots_of
 from ofancore.bits import hash_below
-from ofancore.jit import kernel
+from ofancore.jit import inner
 
 
 class Ecmp(Balancer):
@@ -22,13 +22,13 @@ class Ecmp(Balancer):
     family: ClassVar[str] = "flow"
 
 
-@kernel
+@inner
 def choose_by_hash(sw, node, up, width, sched, group, small, port, host, label, flow, now):
     """The hash of label, flow and switch salt picks a slot; every host-based scheme with hashed labels ends here."""
     return slot(sw, width, sched, hash_below(label, flow, sw.salt[node], slots_of(sw, width, sched)))
 
 
-@kernel
+@inner
 def label_of_flow(hx, at, host, flow, seq, now):
     """Always label 0: the hash sees the flow."""
     return np.int64(0)

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from ofancore.balancers.base import BY_PATH, PATH_LABEL, Balancer, Shape, slot
 from ofancore.balancers.switch_rr import leads
-from ofancore.jit import kernel
+from ofancore.jit import inner
 
 
 class HostDr(Balancer):
@@ -78,7 +78,7 @@ class HostDr(Balancer):
         return 2 * 2 * int(np.bincount(sends).max()) if len(sends) else 0  # two bins of two bytes a destination
 
 
-@kernel
+@inner
 def path_of_step(step, a, c, reversed_digits):
     """Path index at a step of the walk over all paths."""
     if reversed_digits:
@@ -86,7 +86,7 @@ def path_of_step(step, a, c, reversed_digits):
     return step // c + (step % c) * a
 
 
-@kernel
+@inner
 def label_path(hx, at, host, flow, seq, now):
     """The pointer of this destination and size bin, advanced by one."""
     step = hx.reg[at]
@@ -101,7 +101,7 @@ def label_path(hx, at, host, flow, seq, now):
     return path_of_step(step, a, c, hx.par[2] != 0)
 
 
-@kernel
+@inner
 def choose_by_path(sw, node, up, width, sched, group, small, port, host, label, flow, now):
     """The slot that the label names at this tier; uplinks from `par[3]` on belong to aggregation switches."""
     a = sw.par[0]

@@ -13,7 +13,7 @@ from pydantic import Field
 from ofancore.balancers.base import BY_JSQ, Balancer, Shape
 from ofancore.balancers.switch_rr import leads
 from ofancore.bits import random_below
-from ofancore.jit import kernel
+from ofancore.jit import inner
 
 FREE = 0  # column of `sw.link`: the time at which the link has sent all it holds
 
@@ -31,7 +31,7 @@ class Jsq(Balancer):
         return [int(self.ties == "first")]
 
 
-@kernel
+@inner
 def choose_shortest(sw, node, up, width, sched, group, small, port, host, label, flow, now):
     """One pass over the uplinks; the i-th port of a random tie replaces the earlier ones with probability 1/i."""
     best = np.int64(-1)

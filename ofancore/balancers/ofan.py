@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ofancore.balancers.base import BY_GROUP, Balancer, Shape, draw_pointers, turn
-from ofancore.jit import kernel
+from ofancore.jit import inner
 
 
 class Ofan(Balancer):
@@ -34,7 +34,7 @@ class Ofan(Balancer):
         return 2 * (shape.groups(tier) - 1)  # none for the switch's own edge or pod
 
 
-@kernel
+@inner
 def choose_by_group(sw, node, up, width, sched, group, small, port, host, label, flow, now):
     """Turn the pointer of the destination's edge switch or pod."""
     return turn(sw, sw.first[node] + 2 * group + small, width, sched)

@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 
 from ofancore.balancers.base import FRESH_LABEL, Balancer, Shape, flows_per_host, per_flow
 from ofancore.bits import LABEL_MASK, random_bits
-from ofancore.jit import kernel
+from ofancore.jit import inner
 
 POSITION, WALK = range(2)  # registers of a flow
 
@@ -52,7 +52,7 @@ class Ops(Balancer):
         return 4 * flows_per_host(shape) if self.order == "permuted" else 0
 
 
-@kernel
+@inner
 def label_fresh(hx, at, host, flow, seq, now):
     """A random label, or the next one of a walk."""
     labels = hx.par[0]

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from ofancore.balancers.base import PLB_LABEL, Balancer, Shape, flows_per_host, per_flow
 from ofancore.bits import LABEL_MASK, random_bits
-from ofancore.jit import kernel
+from ofancore.jit import inner
 
 LABEL, ACKS, MARKS, ROUND_END = range(4)
 WORDS = 4
@@ -45,13 +45,13 @@ class Plb(Balancer):
         return flows_per_host(shape) * 10  # label 2, two counters of 2, round end 4
 
 
-@kernel
+@inner
 def label_plb(hx, at, host, flow, seq, now):
     """The flow's current label."""
     return hx.reg[at + LABEL]
 
 
-@kernel
+@inner
 def on_ack_plb(hx, at, host, label, ecn, now):
     """Count the ACK; at the end of a round, repath if too many were marked."""
     hx.reg[at + ACKS] += 1

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from ofancore.balancers.base import BY_PIPE, Balancer, Shape, draw_pointers, turn
-from ofancore.jit import kernel
+from ofancore.jit import inner
 
 
 class Pofan(Balancer):
@@ -42,7 +42,7 @@ class Pofan(Balancer):
         return 2 * (shape.groups(tier) - 1) * self.pipes
 
 
-@kernel
+@inner
 def choose_by_pipe(sw, node, up, width, sched, group, small, port, host, label, flow, now):
     """Turn the pointer of the destination group in the pipe of the ingress port."""
     pipes = sw.par[0]

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from ofancore.balancers.base import REPS_LABEL, Balancer, Shape, flows_per_host, per_flow
 from ofancore.bits import LABEL_MASK, random_bits
-from ofancore.jit import kernel
+from ofancore.jit import inner
 from ofancore.units import ticks
 
 SLOTS = 8
@@ -49,7 +49,7 @@ class Reps(Balancer):
         return flows_per_host(shape) * 25  # REPS section 4: 8 labels of 2 bytes, validity, pointers, timer
 
 
-@kernel
+@inner
 def label_reps(hx, at, host, flow, seq, now):
     """Explore, or cycle the frozen ring, or reuse the oldest fresh label, or draw one."""
     reg = hx.reg
@@ -71,7 +71,7 @@ def label_reps(hx, at, host, flow, seq, now):
     return random_bits(hx.rng, host) % hx.par[3]
 
 
-@kernel
+@inner
 def on_ack_reps(hx, at, host, label, ecn, now):
     """Leave a freeze that has run out; cache the label of an unmarked packet."""
     reg = hx.reg
@@ -90,7 +90,7 @@ def on_ack_reps(hx, at, host, label, ecn, now):
             reg[at + COUNT] += 1
 
 
-@kernel
+@inner
 def on_loss_reps(hx, at, host, label, congested, now):
     """Freeze, unless congestion explains the loss, or frozen or exploring already."""
     reg = hx.reg

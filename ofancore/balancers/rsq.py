@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from ofancore.balancers.base import BY_RSQ, Balancer, slot, slots_of
 from ofancore.bits import random_below
-from ofancore.jit import kernel
+from ofancore.jit import inner
 
 
 class Rsq(Balancer):
@@ -18,7 +18,7 @@ class Rsq(Balancer):
     switch_code: ClassVar[int] = BY_RSQ
 
 
-@kernel
+@inner
 def choose_random(sw, node, up, width, sched, group, small, port, host, label, flow, now):
     """A random slot of the schedule."""
     return slot(sw, width, sched, random_below(sw.rng, node, slots_of(sw, width, sched)))

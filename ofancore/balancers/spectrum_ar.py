@@ -15,7 +15,7 @@ from ofancore.balancers.base import BY_BINNED, Balancer, Shape
 from ofancore.balancers.jsq import FREE
 from ofancore.balancers.switch_rr import leads
 from ofancore.bits import random_below
-from ofancore.jit import kernel
+from ofancore.jit import inner
 
 
 class SpectrumAr(Balancer):
@@ -40,7 +40,7 @@ class SpectrumAr(Balancer):
         return [len(self.bins), *(round(share * shape.buffer_ticks) for share in self.bins)]
 
 
-@kernel
+@inner
 def choose_binned(sw, node, up, width, sched, group, small, port, host, label, flow, now):
     """As `choose_shortest`, with the number of bin edges at or below the queue in place of its length."""
     best = np.int64(-1)

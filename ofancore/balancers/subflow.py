@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from ofancore.balancers.base import SUBFLOW_LABEL, Balancer, Shape
-from ofancore.jit import kernel
+from ofancore.jit import inner
 
 
 class Subflow(Balancer):
@@ -26,7 +26,7 @@ class Subflow(Balancer):
         return [self.subflows]
 
 
-@kernel
+@inner
 def label_of_subflow(hx, at, host, flow, seq, now):
     """The packet's sequence number modulo the number of subflows."""
     return seq % hx.par[0]

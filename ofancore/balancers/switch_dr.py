@@ -11,7 +11,7 @@ import numpy as np
 
 from ofancore.balancers.base import BY_HOST, Balancer, Shape, draw_pointers, turn
 from ofancore.fabric import EDGE
-from ofancore.jit import kernel
+from ofancore.jit import inner
 
 
 class SwitchDr(Balancer):
@@ -34,7 +34,7 @@ class SwitchDr(Balancer):
         return 2 * (fabric.n_hosts - own)
 
 
-@kernel
+@inner
 def choose_by_host(sw, node, up, width, sched, group, small, port, host, label, flow, now):
     """Turn the pointer of the destination host."""
     return turn(sw, sw.first[node] + 2 * host + small, width, sched)

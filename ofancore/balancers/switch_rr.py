@@ -14,7 +14,7 @@ from pydantic import Field
 
 from ofancore.balancers.base import BY_RR, Balancer, Shape
 from ofancore.bits import random_below
-from ofancore.jit import kernel
+from ofancore.jit import inner
 
 POSITION, WRAPS, ORDER = range(3)  # registers; the order takes one a port
 
@@ -49,7 +49,7 @@ class SwitchRr(Balancer):
         return (1 + self.size_bins) * (2 + shape.width(tier))  # pointer, wrap counter, port order
 
 
-@kernel
+@inner
 def choose_round_robin(sw, node, up, width, sched, group, small, port, host, label, flow, now):
     """The next port of the order that leads to the destination."""
     at = sw.first[node] + small * sw.par[1] * (ORDER + width)
@@ -71,7 +71,7 @@ def choose_round_robin(sw, node, up, width, sched, group, small, port, host, lab
     return uplink
 
 
-@kernel
+@inner
 def leads(sw, sched, uplink):
     """Whether the schedule holds that uplink."""
     for i in range(sw.sched[sched, 1]):
@@ -80,7 +80,7 @@ def leads(sw, sched, uplink):
     return False
 
 
-@kernel
+@inner
 def shuffle(sw, node, at, n):
     """Fisher-Yates over n registers."""
     for i in range(n - 1, 0, -1):

@@ -19,7 +19,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from ofancore.jit import kernel
+from ofancore.jit import inner
 
 LINE_RATE, SWIFT, MSWIFT, DCTCP, NSCC, DCQCN = range(6)  # codes of the `if` chains in `congestion/__init__.py`
 REORDER, NACK, TIMEOUT = range(3)  # causes of a loss: later packets were acknowledged, a trimmed header came back, nothing came back
@@ -109,7 +109,7 @@ class Windowed(Congestion):
         return cc, np.zeros((1, 2), np.int64)
 
 
-@kernel
+@inner
 def set_window(cs, flow, packets):
     """Set the window of a flow, within its limits."""
     cs.cc[flow, CWND] = min(max(packets, 1.0), cs.par[CAP])

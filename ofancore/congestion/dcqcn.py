@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from ofancore.congestion.base import COLUMNS, DCQCN, NEVER, OWN, SLOT, TIMEOUT, Congestion, PathTimes
-from ofancore.jit import kernel
+from ofancore.jit import inner
 from ofancore.units import ticks
 
 GAIN, NOTIFY, DECAY, GROW, PACKETS, STAGES, ADD, ADD_MORE, LEAST = range(OWN, OWN + 9)  # constants
@@ -56,7 +56,7 @@ class Dcqcn(Congestion):
         return cc, np.zeros((1, 2), np.int64)
 
 
-@kernel
+@inner
 def increase(cs, flow):
     """Fast recovery, then additive, then hyper increase of the rate aimed at; the rate goes half of the way."""
     cc, par = cs.cc, cs.par
@@ -67,7 +67,7 @@ def increase(cs, flow):
     cc[flow, RATE] = (cc[flow, RATE] + cc[flow, GOAL]) / 2.0
 
 
-@kernel
+@inner
 def settle(cs, flow, now):
     """Catch up with the timers."""
     cc, par = cs.cc, cs.par
@@ -82,7 +82,7 @@ def settle(cs, flow, now):
         increase(cs, flow)
 
 
-@kernel
+@inner
 def notify(cs, flow, now):
     """Cut the rate and start the increases anew."""
     cc, par = cs.cc, cs.par
@@ -95,21 +95,21 @@ def notify(cs, flow, now):
     cc[flow, CUT] = 1.0
 
 
-@kernel
+@inner
 def on_ack_dcqcn(cs, flow, now, rtt, ecn, n, flying):
     settle(cs, flow, now)
     if ecn != 0 and now - cs.cc[flow, NOTIFIED] >= cs.par[NOTIFY]:
         notify(cs, flow, now)
 
 
-@kernel
+@inner
 def on_loss_dcqcn(cs, flow, now, n, cause):
     settle(cs, flow, now)
     if cause == TIMEOUT or now - cs.cc[flow, NOTIFIED] >= cs.par[NOTIFY]:
         notify(cs, flow, now)
 
 
-@kernel
+@inner
 def gap_dcqcn(cs, flow, now):
     """Count a packet that is sent; ticks until the next one may be."""
     settle(cs, flow, now)

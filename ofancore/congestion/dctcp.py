@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from ofancore.congestion.base import CWND, DCTCP, NEVER, OWN, TIMEOUT, PathTimes, Windowed, set_window
-from ofancore.jit import kernel
+from ofancore.jit import inner
 
 GAIN = OWN  # constant
 ALPHA, SEEN, MARKED, GOAL, LAST = range(1, 6)  # columns; GOAL: packets after which a window is over
@@ -33,7 +33,7 @@ class Dctcp(Windowed):
         return cc, samples
 
 
-@kernel
+@inner
 def on_ack_dctcp(cs, flow, now, rtt, ecn, n, flying):
     """Grow by one packet a round trip; once a window, cut by half the smoothed share of marks."""
     cc = cs.cc
@@ -52,7 +52,7 @@ def on_ack_dctcp(cs, flow, now, rtt, ecn, n, flying):
         cc[flow, GOAL] = cc[flow, CWND]
 
 
-@kernel
+@inner
 def on_loss_dctcp(cs, flow, now, n, cause):
     """Halve the window at most once a round trip; a timeout starts again from one packet."""
     if cause == TIMEOUT:

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from ofancore.congestion.base import CWND, MSWIFT, OWN, PathTimes
 from ofancore.congestion.swift import LAST, TARGET, Swift, steer
-from ofancore.jit import kernel
+from ofancore.jit import inner
 
 WINDOWS, MOST = OWN + 5, OWN + 6  # constants, behind Swift's
 STORED, COUNTED, LOW = range(3)  # columns of `samples` before the ring: samples ever stored; those counted, and of them at most the target
@@ -37,7 +37,7 @@ class MSwift(Swift):
         return cc, np.zeros((n_flows, RING + (1 << (self.median_packets_max - 1).bit_length())), np.int64)
 
 
-@kernel
+@inner
 def at_most(samples, flow, limit):
     """How many of the counted samples are at most `limit`."""
     mask = samples.shape[1] - RING - 1
@@ -47,7 +47,7 @@ def at_most(samples, flow, limit):
     return n
 
 
-@kernel
+@inner
 def median(samples, flow):
     """The lower median of the counted samples, found by halving the range of values."""
     rank = (samples[flow, COUNTED] - 1) // 2
@@ -61,7 +61,7 @@ def median(samples, flow):
     return low
 
 
-@kernel
+@inner
 def store(samples, flow, sample, wanted, target):
     """Keep a sample and count the last `wanted` of all; LOW follows."""
     mask = samples.shape[1] - RING - 1
@@ -82,7 +82,7 @@ def store(samples, flow, sample, wanted, target):
     samples[flow, STORED], samples[flow, COUNTED], samples[flow, LOW] = stored, counted, low
 
 
-@kernel
+@inner
 def on_ack_mswift(cs, flow, now, rtt, ecn, n, flying):
     """Store the delay, and steer by the median; its value is worked out only when a decrease may be due."""
     if rtt < 0:

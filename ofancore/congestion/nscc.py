@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from ofancore.congestion.base import BASE_RTT, CAP, CWND, NEVER, NSCC, OWN, TIMEOUT, PathTimes, Windowed, set_window
-from ofancore.jit import kernel
+from ofancore.jit import inner
 
 TARGET, GAMMA, ETA, ALPHA, FAIR, FAST, WEIGHT, GATE, THRESHOLD, ADJUST, QUICK = range(OWN, OWN + 11)  # constants
 AVERAGE, INCREASE, SINCE, ADJUSTED, DECREASED, ADAPT_AT, ACHIEVED, IGNORE, IGNORED, TRIGGERED, CALM = range(1, 12)  # columns
@@ -63,14 +63,14 @@ class Nscc(Windowed):
         return cc, samples
 
 
-@kernel
+@inner
 def average(cs, flow, delay):
     """Move the average delay."""
     weight = cs.par[WEIGHT]
     cs.cc[flow, AVERAGE] = weight * delay + (1.0 - weight) * cs.cc[flow, AVERAGE]
 
 
-@kernel
+@inner
 def adapt(cs, flow, now, delay, flying):
     """Once a round trip: if losses or delays call for it and little arrived, set the window to what did. Returns whether it did."""
     cc, par = cs.cc, cs.par
@@ -87,7 +87,7 @@ def adapt(cs, flow, now, delay, flying):
     return due
 
 
-@kernel
+@inner
 def on_ack_nscc(cs, flow, now, rtt, ecn, n, flying):
     """The four quadrants of mark and delay."""
     cc, par = cs.cc, cs.par
@@ -129,7 +129,7 @@ def on_ack_nscc(cs, flow, now, rtt, ecn, n, flying):
             cc[flow, ADJUSTED] = now
 
 
-@kernel
+@inner
 def on_loss_nscc(cs, flow, now, n, cause):
     """Give up the window of what was lost; a lost packet counts as much delayed."""
     if cause != TIMEOUT:

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from ofancore.congestion.base import CWND, NEVER, OWN, SWIFT, PathTimes, Windowed, set_window
-from ofancore.jit import kernel
+from ofancore.jit import inner
 
 TARGET, ADDITIVE, BETA, MDF, CUT = range(OWN, OWN + 5)  # constants
 LAST = 1  # column: time of the last decrease
@@ -40,7 +40,7 @@ class Swift(Windowed):
         return cc, samples
 
 
-@kernel
+@inner
 def steer(cs, flow, now, delay, n):
     """Move the window by a delay, ticks from sending to acknowledgement."""
     window = cs.cc[flow, CWND]
@@ -52,13 +52,13 @@ def steer(cs, flow, now, delay, n):
         cs.cc[flow, LAST] = now
 
 
-@kernel
+@inner
 def on_ack_swift(cs, flow, now, rtt, ecn, n, flying):
     if rtt >= 0:
         steer(cs, flow, now, float(rtt), n)
 
 
-@kernel
+@inner
 def on_loss_swift(cs, flow, now, n, cause):
     """Decrease by the most that is allowed, at most once a round trip."""
     if cs.par[CUT] != 0 and now - cs.cc[flow, LAST] >= cs.base[flow]:

@@ -23,7 +23,7 @@ from ofancore.engine.hosts import next_event, serve_host
 from ofancore.engine.streams import drain_spills, pass_on, ring_at
 from ofancore.engine.switches import serve_switch
 from ofancore.fabric import CORE, EDGE, HOST
-from ofancore.jit import inner, kernel
+from ofancore.jit import in_memory, inner, kernel
 
 
 @inner(forceinline=False)
@@ -167,9 +167,10 @@ def begin_window(w):
     return -1, begin, end
 
 
-@kernel(forceinline=False)
-def run_serial(w):
+@kernel
+def run_serial(world):
     """Run until done or until an array must grow; the status code."""
+    w = in_memory(world)
     while True:
         status, begin, end = begin_window(w)
         if status >= 0:
@@ -183,13 +184,13 @@ def run_serial(w):
 @inner(forceinline=False)
 def serve_parts(arrays, sw, hx, cs, block, begin, end):
     """`serve_block` from the parts of a world."""
-    serve_block(c.World(*arrays, sw, hx, cs), block, begin, end)
+    serve_block(in_memory(c.World(*arrays, sw, hx, cs)), block, begin, end)
 
 
-@kernel(parallel=True, forceinline=False)
+@kernel(parallel=True)
 def run_parallel(arrays, sw, hx, cs):
     """As `run_serial` of World(*arrays, sw, hx, cs), a thread per block."""
-    w = c.World(*arrays, sw, hx, cs)
+    w = in_memory(c.World(*arrays, sw, hx, cs))
     n_blocks = w.stats.shape[0]
     while True:
         status, begin, end = begin_window(w)

@@ -7,11 +7,12 @@ import sys
 import pytest
 
 from ofancore import jit
+from ofancore.jit import cache
 
 
 @pytest.fixture
 def code(tmp_path):
-    file = jit._Forgiving(str(tmp_path), "kernel", source_stamp=1)
+    file = cache.Forgiving(str(tmp_path), "kernel", source_stamp=1)
     file.save("signature", ("machine", "code"))
     assert file.load("signature") == ("machine", "code")
     return file
@@ -38,7 +39,7 @@ def test_files_of_something_else_are_made_anew(code, tmp_path, suffix):
 
 def test_what_cannot_be_written_is_not_kept(tmp_path):
     (tmp_path / "file").touch()
-    file = jit._Forgiving(str(tmp_path / "file"), "kernel", source_stamp=1)
+    file = cache.Forgiving(str(tmp_path / "file"), "kernel", source_stamp=1)
     file.save("signature", ("machine", "code"))
     assert file.load("signature") is None
 

@@ -1,0 +1,48 @@
+"""The one place that knows numba's flags and insides.
+
+`kernel` compiles a function that Python calls, `inner` one that only other kernels call. `cache` keeps machine code on disk, `linking`
+brings kernels together, `memory` passes the state on by reference.
+"""
+
+from __future__ import annotations
+
+import numba
+
+from ofancore.jit.cache import CACHE, PACKAGE, digest_of
+from ofancore.jit.linking import Compile
+from ofancore.jit.memory import in_memory, prefetch_read, prefetch_write
+
+__all__ = ["CACHE", "PACKAGE", "digest_of", "in_memory", "inner", "kernel", "prefetch_read", "prefetch_write"]
+
+# No kernel allocates, so none needs the runtime that counts references to arrays; without it the loop runs twenty times faster (`_nrt` is
+# what numba's own parallel kernels use). Integer division does not check for zero: the callers do.
+FLAGS = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+
+
+def kernel(function=None, **flags):
+    """Compile a function that Python calls, in nopython mode and releasing the GIL; its machine code is kept on disk."""
+
+    def decorate(function):
+        dispatcher = numba.njit(function, **{**FLAGS, "cache": CACHE is not None, **flags})
+        if not numba.config.DISABLE_JIT:
+            dispatcher.compile = Compile(dispatcher.compile, None)
+        return dispatcher
+
+    return decorate if function is None else decorate(function)
+
+
+def inner(function=None, forceinline: bool = True):
+    """Compile a function that other kernels call. It is inlined into them unless it is large or seldom called (`forceinline=False`).
+
+    A call from Python works too: the function is then compiled once more, as a kernel (tests do that).
+    """
+
+    def decorate(function):
+        dispatcher = numba.njit(function, **FLAGS, forceinline=forceinline, no_cpython_wrapper=True)
+        if not numba.config.DISABLE_JIT:
+            dispatcher.compile = Compile(dispatcher.compile, function.__qualname__)
+            dispatcher._insert = lambda *signature, **keys: None  # there is no code that Python could call
+            dispatcher._compile_for_args = kernel(function, cache=False)._compile_for_args
+        return dispatcher
+
+    return decorate if function is None else decorate(function)

@@ -1,0 +1,68 @@
+"""Machine code on disk: under a folder whose name holds a digest of every kernel source, since numba does not notice an edit in a
+callee's file. Where no folder can be written, kernels compile anew in each process."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+
+import numba
+from numba.core import caching
+
+PACKAGE = Path(__file__).parent.parent
+KERNEL_SOURCES = ("jit", "bits.py", "engine", "balancers", "congestion", "recovery")
+
+
+def digest_of(names: tuple[str, ...]) -> str:
+    """Hex digest (16 characters) of the named files and folders (seen from the package), by path and content; a missing folder is empty."""
+    h = hashlib.sha256()
+    for name in names:
+        path = PACKAGE / name
+        files = [path] if path.suffix else sorted(file for file in path.rglob("*") if file.suffix in (".py", ".yaml"))
+        for file in files:
+            h.update(Path(name, file.relative_to(path)).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+    return h.hexdigest()[:16]
+
+
+def _cache_folder() -> Path | None:
+    root = os.environ.get("OFAN_CACHE_DIR")
+    home, temporary = os.path.expanduser("~"), tempfile.gettempdir()
+    candidates = [os.path.abspath(root)] if root else [f"{home}/.cache/ofancore", f"{temporary}/ofancore-{os.getuid()}"]
+    for candidate in map(Path, candidates):
+        if not candidate.is_absolute():  # no home is known
+            continue
+        folder = candidate / f"{digest_of(KERNEL_SOURCES)}-numba{numba.__version__}"
+        try:
+            candidate.mkdir(mode=0o700, parents=True, exist_ok=True)
+            mine = root or candidate.stat().st_uid == os.getuid()  # code of a stranger's making is not run
+            folder.mkdir(exist_ok=True)
+            if mine and os.access(folder, os.W_OK):
+                return folder
+        except OSError:
+            continue
+    return None
+
+
+class Forgiving(caching.IndexDataCacheFile):
+    """Machine code on disk saves time and nothing else: what cannot be read is compiled anew, what cannot be written is not kept."""
+
+    def load(self, key):
+        try:
+            return super().load(key)
+        except Exception:  # a file cut short fails in as many ways as unpickling can
+            with contextlib.suppress(OSError):
+                Path(self._index_path).unlink(missing_ok=True)
+            return None
+
+    def save(self, key, data):
+        with contextlib.suppress(OSError):
+            super().save(key, data)
+
+
+CACHE = _cache_folder()
+if CACHE is not None:
+    numba.config.CACHE_DIR = str(CACHE)
+    caching.IndexDataCacheFile = Forgiving
