@@ -89,6 +89,11 @@ class PacketKeys(_Part):
         "echo",
         description="label of an ACK: that of its data packet, or one of its own (left open by the paper). Host DR always rotates its ACKs",
     )
+    control: Literal["shared", "priority"] = Field(
+        "shared",
+        description="ACKs, NACKs and trimmed headers at switches: in the data's queue (left open by the paper), or in one of their own, served first",
+    )
+    control_queue_packets: int = Field(512, ge=1, le=1 << 16, description="places in a port's queue of control packets at priority (our choice)")
 
     @model_validator(mode="after")
     def _sizes(self) -> PacketKeys:

@@ -29,3 +29,9 @@ class Timed(Recovery):
         description="retransmission timeout; null: two base RTTs and six full buffers (as uet-htsim: 15 us and six queues)",
     )
     window_packets: int = Field(4096, ge=1, le=1 << 20, description="packets past the oldest missing one that may be sent (our choice)")
+    ack_every_packets: int = Field(
+        1,
+        ge=1,
+        le=64,
+        description="packets an ACK answers; at once: marked, first and last ones, copies, and what a sender out of window asks for (uet-htsim: 4)",
+    )
