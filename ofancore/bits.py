@@ -2,11 +2,11 @@
 
 A packet is one int64 word in a stream; the layout from the low bit is
 
-    ecn 1 | kind 2 (DATA, ACK, TRIM, NACK) | label 16 | seq 20 | flow 24
+    ecn 1 | kind 2 (DATA, ACK, TRIM, NACK) | label 16 | seq 20 | ask 1 | flow 23
 
-so a fabric may hold 2**24 flows of 2**20 packets (losses included). An ACK carries its data packet's flow, seq and label, and
-as its ecn bit the echo of the mark. TRIM is the header that is left of a trimmed data packet, NACK the receiver's answer. All but DATA are
-small; DATA and TRIM go to where the flow goes (kind even), ACK and NACK back (kind odd).
+so a fabric may hold 2**23 flows of 2**20 packets (losses included). An ACK carries its data packet's flow, seq and label, and as its ecn
+bit the echo of the mark. TRIM is the header that is left of a trimmed data packet, NACK the receiver's answer. All but DATA are small; DATA
+and TRIM go to where the flow goes (kind even), ACK and NACK back (kind odd). `ask` wants an ACK at once.
 
 Random numbers are SplitMix64 (Steele et al., OOPSLA 2014), one stream per node, so that nodes may be served in any order.
 """
@@ -18,11 +18,12 @@ import numpy as np
 from ofancore.jit import inner
 
 DATA, ACK, TRIM, NACK = range(4)
-ECN_BITS, KIND_BITS, LABEL_BITS, SEQ_BITS, FLOW_BITS = 1, 2, 16, 20, 24
+ECN_BITS, KIND_BITS, LABEL_BITS, SEQ_BITS, FLOW_BITS = 1, 2, 16, 20, 23
 KIND_AT = ECN_BITS
 LABEL_AT = KIND_AT + KIND_BITS
 SEQ_AT = LABEL_AT + LABEL_BITS
-FLOW_AT = SEQ_AT + SEQ_BITS
+ASK_AT = SEQ_AT + SEQ_BITS
+FLOW_AT = ASK_AT + 1
 KIND_MASK = (1 << KIND_BITS) - 1
 LABEL_MASK = (1 << LABEL_BITS) - 1
 SEQ_MASK = (1 << SEQ_BITS) - 1

@@ -24,6 +24,7 @@ class Times:
     ack: int
     gap: int
     delay: int
+    ack_every: int = 1  # packets an ACK answers
 
     def there(self, hops):
         """Last bit sent to last bit received over `hops` empty links, for data."""
@@ -49,7 +50,7 @@ def sending_time(t: Times, packets: int, hops: int) -> int:
     Data back to back until the first ACK is due, then data and ACKs in turn.
     """
     alone = min(packets, first_ack_index(t, hops))
-    return packets * (t.data + t.gap) + (packets - alone) * (t.ack + t.gap)
+    return packets * (t.data + t.gap) + (packets - alone) // t.ack_every * (t.ack + t.gap)
 
 
 def message_time(t: Times, packets: np.ndarray, hops: np.ndarray, acks: bool) -> np.ndarray:
@@ -58,7 +59,7 @@ def message_time(t: Times, packets: np.ndarray, hops: np.ndarray, acks: bool) ->
     acks: the sender ACKs as many packets as in a permutation that starts with the message. No bound of a chain, strictly: hosts that
     have drifted apart may ACK in each other's pauses.
     """
-    owed = np.maximum(packets - first_ack_index(t, hops), 0) * (t.ack + t.gap) if acks else 0
+    owed = np.maximum(packets - first_ack_index(t, hops), 0) // t.ack_every * (t.ack + t.gap) if acks else 0
     return np.where(packets > 0, packets * (t.data + t.gap) + owed - t.gap + t.there(hops), 0)
 
 
@@ -135,16 +136,18 @@ def group_bounds(t: Times, fabric: Fabric, flows: Flows, kind: str, acks: bool =
     return bounds
 
 
-def dag_bound(t: Times, fabric: Fabric, flows: Flows, kind: str, acks: bool = False) -> int:
+def dag_bound(t: Times, fabric: Fabric, flows: Flows, kind: str, acks: bool = False, groups: np.ndarray | None = None) -> int:
     """The longest path through messages and computations, or what a port must carry from some moment on.
 
-    Each collective takes at least its own bound; `acks` as in `group_bounds`.
+    Each collective takes at least its own bound; `acks` as in `group_bounds`, whose result for it `groups` is, if known.
     """
+    if groups is None:
+        groups = group_bounds(t, fabric, flows, kind, acks)
     ready = ready_times(t, fabric, flows, acks)
     first = np.full(len(flows.groups), np.iinfo(np.int64).max)
     member = flows.group >= 0
     np.minimum.at(first, flows.group[member], ready[member])
-    own = int((first + group_bounds(t, fabric, flows, kind, acks)).max())
+    own = int((first + groups).max())
     return max(chain_bound(t, fabric, flows, acks, ready), port_bound(t, fabric, flows, ready), own)
 
 

@@ -42,6 +42,7 @@ def build_result(i: Inputs, w, status: int, wall: float) -> Result:
         "dead_link": int(stats[c.DROPPED_DEAD : c.DROPPED_DEAD + 2].sum()),
         "no_route": int(stats[c.DROPPED_NO_ROUTE : c.DROPPED_NO_ROUTE + 2].sum()),
     }
+    at_ports = w.port[:, c.LAST : c.LAST + 2] - w.port[:, c.FIRST : c.FIRST + 2]
     sent_all = int(stats[c.SENT_DATA : c.SENT_DATA + 2].sum())
     delivered_all = int(stats[c.DELIVERED_DATA : c.DELIVERED_DATA + 2].sum())
     tiers = {"edge": EDGE, "agg": AGG} if fabric.C else {"edge": EDGE}
@@ -75,7 +76,7 @@ def build_result(i: Inputs, w, status: int, wall: float) -> Result:
             "sent": sent_all,
             "delivered": delivered_all,
             "dropped": sum(drops.values()),
-            "in_flight": int(link[:, c.TAIL].sum() - w.inbox[:, c.HEAD].sum()),
+            "in_flight": int(link[:, c.TAIL].sum() - w.inbox[:, c.HEAD].sum() + at_ports.sum()),
         },
         "reorder_fraction": float(late.sum() / delivered) if delivered else 0.0,
         "reorder_max_packets": int(w.rx[:, c.LATE_MAX].max()),

@@ -15,6 +15,7 @@ from ofancore.balancers.base import N_ORDERS, HostState, Shape, SwitchState
 from ofancore.bits import pack_route
 from ofancore.bounds import Times, dag_bound, group_bounds, lower_bound, rho_max
 from ofancore.congestion import CongestionState, PathTimes
+from ofancore.congestion.line_rate import LineRate
 from ofancore.engine import layout as c
 from ofancore.engine.world import aligned
 from ofancore.fabric import AGG, EDGE, Fabric
@@ -78,6 +79,7 @@ def prepare(scenario: Scenario) -> Inputs:
         ack=serialisation_ticks(packet.ack_bytes, keys.link_gbps),
         gap=serialisation_ticks(packet.gap_bytes, keys.link_gbps),
         delay=ticks(keys.link_delay_ns),
+        ack_every=getattr(scenario.recovery, "ack_every_packets", 1),
     )
     flows = scenario.workload.flows(fabric, stream(scenario, "workload"), packet.payload_bytes)
     base_rtt = round_trip(times, fabric.max_hops)
@@ -89,7 +91,7 @@ def prepare(scenario: Scenario) -> Inputs:
 
     slot = times.data + times.gap
     pace = np.zeros(2, np.int64)
-    if damage.any and scenario.congestion.kind == "line_rate" and scenario.congestion.pace_failures:
+    if damage.any and isinstance(scenario.congestion, LineRate) and scenario.congestion.pace_failures:
         rho = rho_max(damage, flows)
         pace[1] = round(slot / rho) if rho < 1 else 0
     immediate = scenario.failures.at_ns == 0
@@ -148,7 +150,7 @@ def prepare(scenario: Scenario) -> Inputs:
     start = start[np.lexsort((start[:, 2], start[:, 1], start[:, 0]))]
 
     congestion, recovery, workload = scenario.congestion, scenario.recovery, scenario.workload
-    path = PathTimes(slot, base_rtt, sizes + packet.gap_bytes, recovery.kind == "trim")
+    path = PathTimes(slot, base_rtt, sizes + packet.gap_bytes, isinstance(recovery, Trim))
     conf = np.zeros(c.CONF_ENTRIES, np.int64)
     conf[c.SWITCH_CODE] = balancer.switch_code
     conf[c.HOST_CODE] = balancer.host_code
@@ -157,6 +159,11 @@ def prepare(scenario: Scenario) -> Inputs:
     # any window up to the lookahead is right; a bounded number of packets a link bounds the scratch memory
     conf[c.WINDOW] = min(times.delay + times.ack, 64 * slot, 4096 * (times.ack + times.gap))
     conf[c.OPEN_LIMIT] = flows.open_flows
+    if packet.control == "priority":
+        conf[c.PRIORITY] = 1
+        conf[c.CONTROL_PLACES] = packet.control_queue_packets
+        conf[c.CONTROL_LOG] = (packet.control_queue_packets - 1).bit_length()
+        conf[c.DATA_LOG] = (buffer // slot + 4).bit_length()
     limit_ns = scenario.time_limit_ns
     conf[c.TIME_LIMIT_AT] = ticks(limit_ns) if limit_ns else max(100 * bound, ticks(1e6))
     conf[c.N_FLOWS] = len(flows)
@@ -168,16 +175,18 @@ def prepare(scenario: Scenario) -> Inputs:
     conf[c.CONGESTION] = congestion.code
     conf[c.WINDOWED] = congestion.windowed
     conf[c.PACED] = congestion.paced
-    conf[c.CLOSED] = congestion.kind != "line_rate" or recovery.kind != "erasure"
+    conf[c.CLOSED] = not (isinstance(congestion, LineRate) and isinstance(recovery, Erasure))
     if isinstance(recovery, Erasure):
         conf[c.NOTICE_DELAY] = round(base_rtt * recovery.notice_rtts)
     if isinstance(recovery, Timed):
         conf[c.RTO] = ticks(recovery.rto_ns) if recovery.rto_ns else 2 * base_rtt + 6 * buffer
         conf[c.CHECK_STEP] = max(1, int(conf[c.RTO]) // 8)
+        conf[c.ACK_EVERY] = recovery.ack_every_packets
     if isinstance(recovery, Trim):
         conf[c.HEADROOM] = recovery.headroom_packets
     if isinstance(recovery, Sack):
         conf[c.REORDER] = recovery.reorder_packets
+    groups = group_bounds(times, fabric, flows, workload.kind, acks=True)
     return Inputs(
         scenario=scenario,
         fabric=fabric,
@@ -201,8 +210,8 @@ def prepare(scenario: Scenario) -> Inputs:
         delay=delay,
         window=window_slots(scenario, flows, congestion.cap_packets(path)),
         lower_bound_ticks=bound,
-        ideal_ticks=max(bound, dag_bound(times, fabric, flows, workload.kind, acks=True) if len(flows.after) else bound),
-        group_bound_ticks=group_bounds(times, fabric, flows, workload.kind, acks=True),
+        ideal_ticks=max(bound, dag_bound(times, fabric, flows, workload.kind, True, groups) if len(flows.after) else bound),
+        group_bound_ticks=groups,
     )
 
 
@@ -229,7 +238,7 @@ def window_slots(scenario: Scenario, flows: Flows, cap_packets: float) -> np.nda
 def link_rows(scenario: Scenario, times: Times, share: np.ndarray) -> np.ndarray:
     """int64[n, LINK_COLUMNS]: link rows at time 0 with `share` of the healthy rate (0: dead)."""
     keys = scenario.fabric
-    rate = np.maximum(share, 1e-9)
+    rate = np.where(share > 0, share, 1.0)  # what waits at a dead link leaves at the old rate, and is lost
     rows = aligned(len(share), c.LINK_COLUMNS)
     rows[:, c.SIZE] = np.rint(times.data / rate)
     rows[:, c.SIZE + 1] = np.rint(times.ack / rate)

@@ -91,9 +91,9 @@ class PacketKeys(_Part):
     )
     control: Literal["shared", "priority"] = Field(
         "shared",
-        description="ACKs, NACKs and trimmed headers at switches: in the data's queue (left open by the paper), or in one of their own, served first",
+        description="ACKs, NACKs, trimmed headers at switches: in the data's queue (left open by the paper) or in their own, served first",
     )
-    control_queue_packets: int = Field(512, ge=1, le=1 << 16, description="places in a port's queue of control packets at priority (our choice)")
+    control_queue_packets: int = Field(512, ge=1, le=1 << 16, description="places of that queue at every switch port (our choice)")
 
     @model_validator(mode="after")
     def _sizes(self) -> PacketKeys:
@@ -184,6 +184,8 @@ class Scenario(_Part):
         slot = packet.payload_bytes + packet.header_bytes + packet.gap_bytes
         if fabric.buffer_bytes < slot and not fabric.unlimited_buffer:
             raise _broken("fabric.buffer_bytes", fabric.buffer_bytes, f"must hold a data packet and its gap, {slot} bytes")
+        if packet.control == "priority" and (fabric.unlimited_buffer or fabric.buffer_bytes > slot << 16):
+            raise _broken("packet.control", packet.control, f"needs a buffer of at most 65,536 data packets ({slot << 16} bytes)")
         drain = fabric.buffer_bytes * per_byte
         slowest = min([1.0, *(x for x in (failures.capacity, *(cable.capacity for cable in failures.cables)) if x)])
         if drain / slowest > LONGEST_BUFFER:

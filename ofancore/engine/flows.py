@@ -54,11 +54,9 @@ def leave_round(w, h, flow):
 
 
 @inner
-def can_send(w, flow):
-    """Whether a flow may send a packet, but for the NIC and the host's pace."""
+def has_room(w, flow):
+    """Whether a flow has a packet to send and its windows let it."""
     tx = w.tx
-    if tx[flow, c.OPENED] == 0 or tx[flow, c.ASLEEP] != 0 or tx[flow, c.DONE] >= 0:
-        return False
     windowed = w.conf[c.WINDOWED] != 0
     if windowed and tx[flow, c.FLYING] + 1 > w.cs.cc[flow, CWND]:
         return False
@@ -68,6 +66,15 @@ def can_send(w, flow):
     if tx[flow, c.LOST_PACKETS] > 0:
         return True
     return tx[flow, c.NEW] < w.packets[flow] and tx[flow, c.NEW] - tx[flow, c.UNA] <= w.slots[flow, 1]
+
+
+@inner
+def can_send(w, flow):
+    """Whether a flow may send a packet, but for the NIC and the host's pace."""
+    tx = w.tx
+    if tx[flow, c.OPENED] == 0 or tx[flow, c.ASLEEP] != 0 or tx[flow, c.DONE] >= 0:
+        return False
+    return has_room(w, flow)
 
 
 @inner

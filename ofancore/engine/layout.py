@@ -50,6 +50,17 @@ PLACE_LOG = (1 << PLACE_BITS) - 1
 # --- tally[n_links, 2]
 DROPS, ECN_MARKS = range(2)  # packets dropped at its tail; data marked there
 
+# --- port[n_links, PORT_COLUMNS] (a single row unless control packets are served first): an output with a line for data and one for them
+(
+    BUSY,  # time at which the packet in service, and its gap, are sent
+    SERVED,  # its class: 0 data, 1 control
+    FIRST,  # data packets ever taken from their line; the next column: control packets
+    _FIRST_CONTROL,
+    LAST,  # and put into it
+    _LAST_CONTROL,
+) = range(6)
+PORT_COLUMNS = 8
+
 # --- host[n_hosts, HOST_COLUMNS]
 (
     NIC_FREE,  # time at which the NIC can send again
@@ -112,14 +123,17 @@ TX_COLUMNS = 40  # five cache lines: rows of a power of two would share few sets
     DUPLICATES,
     NACKED,  # go-back-N: the sequence number asked for last
     REFUSED,  # go-back-N: packets that came out of order
-) = range(9)
+    PENDING,  # packets since the last ACK
+) = range(10)
 RX_COLUMNS = 24
 
 # --- slot[n_slots, 2]: a packet in the sender's window, by sequence number modulo the window (`slots`: first slot and mask of a flow)
 SENT_AT, INFO = range(2)  # INFO: state 3 | label 16
 STATE_MASK, SLOT_LABEL_AT = 7, 3
 FREE_SLOT, ON_WAY, ON_WAY_AGAIN, TAKEN_FOR_LOST, ARRIVED = range(5)  # states
-# --- got[n_slots]: the same packet at the receiver: 1 if it arrived, and CUM when it was acknowledged, times two
+# --- got[n_slots]: the same packet at the receiver: 1 if it arrived, and 2 (CUM + 1) of when it was acknowledged (0: it was not)
+# --- sacked[n_slots]: where ACKs are coalesced, which of the SACK_SPAN packets from `sack_base` had arrived then
+SACK_SPAN = 64
 
 # --- note[capacity, NOTE_COLUMNS]: loss notices of the erasure oracle
 NOTE_TIME, NOTE_WORD, NOTE_NODE, NOTE_LINK = range(4)
@@ -188,8 +202,13 @@ FAULT_SPILL, FAULT_LOST, FAULT_ACKS, FAULT_UPLINK = 1, 2, 3, 4
     CHECK_STEP,  # least time between two looks for timeouts
     HEADROOM,  # small packets for which there is room above the buffer
     REORDER,  # SACK's threshold
-) = range(23)
-CONF_ENTRIES = 24
+    ACK_EVERY,  # packets an ACK answers
+    PRIORITY,  # control packets are served first
+    CONTROL_PLACES,  # of them a port has room for
+    DATA_LOG,  # binary logarithms of the places of a port's two lines in `line`
+    CONTROL_LOG,
+) = range(28)
+CONF_ENTRIES = 32
 
 
 class World(NamedTuple):
@@ -202,6 +221,8 @@ class World(NamedTuple):
     # fabric
     link: np.ndarray  # int64[n_links, LINK_COLUMNS], on a 64-byte boundary
     tally: np.ndarray
+    port: np.ndarray
+    line: np.ndarray  # int64[2 * places]: (time, word) of what waits, by link: places for data, then for control packets
     inbox: np.ndarray
     ring: np.ndarray  # int64[2 * arena]: arrival time and word of each packet
     in_first: np.ndarray  # int64[n_nodes + 1]
@@ -224,6 +245,7 @@ class World(NamedTuple):
     slots: np.ndarray  # int64[n_flows, 2] (a single row where no recovery needs them)
     slot: np.ndarray
     got: np.ndarray  # int64[n_slots]
+    sacked: np.ndarray  # int64[n_slots] (one entry unless ACKs are coalesced)
     host: np.ndarray
     acks: np.ndarray  # int64[n_hosts, ACK_QUEUE]: packet words
     # failures

@@ -77,6 +77,18 @@ def lose(w, block, node, now, word, reason):
 
 
 @inner
+def mark(w, node, l, queue, word):
+    """The word of a data packet that found this queue, with its ECN bit."""
+    low = w.link[l, c.ECN_LOW]
+    if queue > low:
+        high = w.link[l, c.ECN_HIGH]
+        if queue >= high or random_below(w.sw.rng, node, high - low) < queue - low:
+            word |= 1
+            w.tally[l, c.ECN_MARKS] += 1
+    return word
+
+
+@inner
 def transmit(w, block, node, l, now, word):
     """Hand a packet to an output link of a switch: drop, trim, mark, queue (model: depart = max(now, free) + size)."""
     link = w.link
@@ -104,12 +116,8 @@ def transmit(w, block, node, l, now, word):
         link[l, c.QUEUE_MAX] = queue
     link[l, c.QUEUE_SUM + small] += queue
     link[l, c.COUNT + small] += 1
-    low = link[l, c.ECN_LOW]
-    if small == 0 and queue > low:
-        high = link[l, c.ECN_HIGH]
-        if queue >= high or random_below(w.sw.rng, node, high - low) < queue - low:
-            word |= 1
-            w.tally[l, c.ECN_MARKS] += 1
+    if small == 0:
+        word = mark(w, node, l, queue, word)
     link[l, c.FREE] = free + size + gap
     append(w, block, l, free + size + link[l, c.DELAY], word)
 

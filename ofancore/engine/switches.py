@@ -7,6 +7,7 @@ import numpy as np
 from ofancore.balancers import choose_uplink
 from ofancore.bits import ACK, DATA, EDGE_AT, FLOW_AT, KIND_AT, KIND_MASK, LABEL_AT, LABEL_MASK, PLACE_MASK, POD_AT, SEQ_AT, SEQ_MASK, mix32
 from ofancore.engine import layout as c
+from ofancore.engine.priority import enter_line, serve_ports
 from ofancore.engine.streams import lose, ring_at, transmit
 from ofancore.fabric import AGG, EDGE
 from ofancore.jit import inner, prefetch_read, prefetch_write
@@ -96,12 +97,18 @@ def sort_keys(w, block, n):
     return row
 
 
-@inner(forceinline=False)
-def serve_switch(w, block, node, tier, known, begin, end):
-    """Forward all packets that arrive at a switch in [begin, end). `known` is what it knows of failures: -1 nothing, else a row."""
-    n = gather(w, block, node, begin, end)
-    if n == 0:
-        return
+@inner
+def hand_on(w, block, node, l, now, word):
+    """Hand a packet to an output link."""
+    if w.conf[c.PRIORITY] != 0:
+        enter_line(w, block, node, l, now, word)
+    else:
+        transmit(w, block, node, l, now, word)
+
+
+@inner
+def forward(w, block, node, tier, known, begin, n):
+    """Forward the n packets gathered, in the order of time and input port."""
     if node + 1 < w.up.shape[0]:
         prefetch_inputs(w, node + 1)
     keys = w.keys[block, sort_keys(w, block, n)]
@@ -140,7 +147,7 @@ def serve_switch(w, block, node, tier, known, begin, end):
             group = np.int64(-1)
             inner = route >> POD_AT
         if group == me:
-            transmit(w, block, node, down + inner - first, now, word)
+            hand_on(w, block, node, down + inner - first, now, word)
             continue
         label = (word >> LABEL_AT) & LABEL_MASK
         if fresh and kind & 1 == ACK:
@@ -157,6 +164,18 @@ def serve_switch(w, block, node, tier, known, begin, end):
         if j < 0 or j >= width:
             w.stats[block, c.FAULT] = c.FAULT_UPLINK
             return
-        transmit(w, block, node, up + j, now, word)
-    w.stats[block, c.HOPS] += n
-    w.stats[block, c.HANDLED] += n
+        hand_on(w, block, node, up + j, now, word)
+
+
+@inner(forceinline=False)
+def serve_switch(w, block, node, tier, known, begin, end):
+    """Forward all packets that arrive at a switch in [begin, end). `known` is what it knows of failures: -1 nothing, else a row."""
+    n = gather(w, block, node, begin, end)
+    if n > 0:
+        forward(w, block, node, tier, known, begin, n)
+        w.stats[block, c.HOPS] += n
+        w.stats[block, c.HANDLED] += n
+    if w.conf[c.PRIORITY] != 0:
+        below = w.conf[c.HOSTS_PER_EDGE] if tier == EDGE else w.conf[c.EDGES_PER_POD] if tier == AGG else w.conf[c.N_PODS]
+        w.stats[block, c.HANDLED] += serve_ports(w, block, w.up[node], w.n_up[node], end)
+        w.stats[block, c.HANDLED] += serve_ports(w, block, w.down[node], below, end)

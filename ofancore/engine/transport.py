@@ -5,14 +5,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ofancore.balancers import next_label, on_ack, on_loss
-from ofancore.bits import ACK, FLOW_AT, KIND_AT, LABEL_AT, LABEL_MASK, NACK, SEQ_AT, SEQ_MASK
+from ofancore.bits import ACK, ASK_AT, FLOW_AT, KIND_AT, KIND_MASK, LABEL_AT, LABEL_MASK, NACK, SEQ_AT, SEQ_MASK
 from ofancore.congestion import base as cause
 from ofancore.congestion import hear_acks, hear_losses
 from ofancore.engine import layout as c
-from ofancore.engine.flows import leave_round, slot_of, state_of
+from ofancore.engine.flows import has_room, leave_round, slot_of, state_of
 from ofancore.jit import inner
-from ofancore.recovery.base import ERASURE, GO_BACK_N, SACK
+from ofancore.recovery.base import ERASURE, GO_BACK_N, SACK, TRIM
 
 
 @inner
@@ -78,6 +80,24 @@ def acknowledge(w, flow, seq):
 
 
 @inner
+def sack_base(seq, cum):
+    """First packet of the set in an ACK of `seq`: all before `cum` have arrived anyway."""
+    return max(cum, seq - (c.SACK_SPAN - 1))
+
+
+@inner(forceinline=False)
+def acknowledge_set(w, flow, base, arrived):
+    """Mark the packets of a set as arrived; how many of them were news."""
+    n = 0
+    for i in range(c.SACK_SPAN):
+        s = base + i
+        if (arrived >> i) & 1 != 0 and w.tx[flow, c.UNA] <= s < w.tx[flow, c.NEW] and acknowledge(w, flow, s) != 0:
+            n += 1
+            w.tx[flow, c.HIGH] = max(w.tx[flow, c.HIGH], s)
+    return n
+
+
+@inner
 def hear_ack(w, block, h, now, word):
     """An ACK: tell the balancer, find out what it acknowledges and what it shows to be lost, tell the control."""
     tx, conf = w.tx, w.conf
@@ -108,8 +128,11 @@ def hear_ack(w, block, h, now, word):
         elif state == c.TAKEN_FOR_LOST:
             tx[flow, c.SPURIOUS] += 1
         n = acknowledge(w, flow, seq)
-        for s in range(tx[flow, c.UNA], w.got[slot_of(w, flow, seq)] >> 1):
+        cum = (w.got[slot_of(w, flow, seq)] >> 1) - 1
+        for s in range(tx[flow, c.UNA], cum):
             n += acknowledge(w, flow, s)
+        if conf[c.ACK_EVERY] > 1:
+            n += acknowledge_set(w, flow, sack_base(seq, cum), w.sacked[slot_of(w, flow, seq)])
         una = tx[flow, c.UNA]
         while una < tx[flow, c.NEW] and state_of(w, flow, una) == c.ARRIVED:
             una += 1
@@ -215,6 +238,15 @@ def time_out(w, h, now, flow):
 
 
 @inner
+def due(w, flow, word):
+    """Whether the packet that has just arrived is to be answered now; it is counted."""
+    rx = w.rx
+    rx[flow, c.PENDING] += 1
+    asked = word & 1 != 0 or (word >> ASK_AT) & 1 != 0
+    return asked or rx[flow, c.PENDING] >= w.conf[c.ACK_EVERY] or rx[flow, c.GOT] == 1 or rx[flow, c.GOT] == w.packets[flow]
+
+
+@inner
 def count_arrival(w, flow, seq):
     """Count a data packet and how far it is behind."""
     rx = w.rx
@@ -225,6 +257,16 @@ def count_arrival(w, flow, seq):
         rx[flow, c.LATE] += 1
         if rx[flow, c.SEQ_MAX] - seq > rx[flow, c.LATE_MAX]:
             rx[flow, c.LATE_MAX] = rx[flow, c.SEQ_MAX] - seq
+
+
+@inner(forceinline=False)
+def arrived_set(w, flow, seq, cum):
+    """What an ACK of `seq` tells of the packets around it."""
+    base = sack_base(seq, cum)
+    arrived = np.int64(0)
+    for i in range(min(c.SACK_SPAN, cum + w.slots[flow, 1] + 1 - base)):
+        arrived |= (w.got[slot_of(w, flow, base + i)] & 1) << i
+    return arrived
 
 
 @inner
@@ -256,14 +298,22 @@ def take_data(w, h, now, word):
                 w.got[slot_of(w, flow, cum)] &= ~1
                 cum += 1
             rx[flow, c.CUM] = cum
-            at = slot_of(w, flow, seq)
-            w.got[at] = (w.got[at] & 1) | (cum << 1)
         else:
             rx[flow, c.DUPLICATES] += 1
     if new:
         count_arrival(w, flow, seq)
         if rx[flow, c.GOT] == w.packets[flow]:
             rx[flow, c.COMPLETE] = now
+        if w.conf[c.ACK_EVERY] > 1 and not due(w, flow, word):
+            return -1
+    if (answer >> KIND_AT) & KIND_MASK == ACK:
+        rx[flow, c.PENDING] = 0
+    if recovery == SACK or recovery == TRIM:
+        at = slot_of(w, flow, seq)
+        if w.got[at] >> 1 == 0:  # a copy is answered as the first one was
+            w.got[at] |= (rx[flow, c.CUM] + 1) << 1
+            if w.conf[c.ACK_EVERY] > 1:
+                w.sacked[at] = arrived_set(w, flow, seq, rx[flow, c.CUM])
     return answer
 
 
@@ -311,7 +361,8 @@ def take_word(w, h, now, flow):
         w.slot[at, c.SENT_AT] = now
         w.slot[at, c.INFO] = (label << c.SLOT_LABEL_AT) | state
         tx[flow, c.FLYING] += 1
-    return (flow << FLOW_AT) | ((seq & SEQ_MASK) << SEQ_AT) | (label << LABEL_AT)
+    ask = np.int64(w.conf[c.ACK_EVERY] > 1 and not has_room(w, flow))
+    return (flow << FLOW_AT) | (ask << ASK_AT) | ((seq & SEQ_MASK) << SEQ_AT) | (label << LABEL_AT)
 
 
 @inner

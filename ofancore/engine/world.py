@@ -96,6 +96,9 @@ def build_world(inputs: Inputs, threads: int) -> World:
     rows = n_links * (2 * per_window + 16) + capacity  # memory that is not written is not taken
     notes = 1 << 12
     note = np.zeros((notes, c.NOTE_COLUMNS), i64)
+    first_served = bool(conf[c.PRIORITY])
+    places = n_links * ((1 << int(conf[c.DATA_LOG])) + (1 << int(conf[c.CONTROL_LOG]))) if first_served else 0
+    n_slots = int(inputs.window.sum())
     free_list(note, 0, notes, -1)
     return World(
         conf=conf,
@@ -104,6 +107,8 @@ def build_world(inputs: Inputs, threads: int) -> World:
         blocks=blocks_of(fabric, threads),
         link=link,
         tally=np.zeros((n_links, 2), i64),
+        port=np.zeros((n_links if first_served else 1, c.PORT_COLUMNS), i64),
+        line=np.zeros(max(2 * places, 1), i64),
         inbox=inbox,
         ring=aligned(1, 2 * (n_links * first_ring * 3 // 2 + (1 << 14)))[0],
         in_first=in_first,
@@ -123,8 +128,9 @@ def build_world(inputs: Inputs, threads: int) -> World:
         own_first=np.searchsorted(flows.src[own], np.arange(n_hosts + 1)).astype(i64),
         own=own,
         slots=slots,
-        slot=np.zeros((int(inputs.window.sum()), 2), i64),
-        got=np.zeros(int(inputs.window.sum()) if conf[c.RECOVERY] != ERASURE else 1, i64),
+        slot=np.zeros((n_slots, 2), i64),
+        got=np.zeros(n_slots if conf[c.RECOVERY] != ERASURE else 1, i64),
+        sacked=np.zeros(n_slots if conf[c.ACK_EVERY] > 1 else 1, i64),
         host=host,
         acks=np.zeros((n_hosts, c.ACK_QUEUE), i64),
         cuts=inputs.cuts,

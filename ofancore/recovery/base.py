@@ -33,5 +33,5 @@ class Timed(Recovery):
         1,
         ge=1,
         le=64,
-        description="packets an ACK answers; at once: marked, first and last ones, copies, and what a sender out of window asks for (uet-htsim: 4)",
+        description="packets an ACK answers (uet-htsim: 4); at once: first, last, marked ones, copies, the last in a window",
     )
