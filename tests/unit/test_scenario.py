@@ -117,7 +117,7 @@ def refusal(data) -> str:
         ({"workload": {"kind": "ring_all_gather", "steps": 128}}, "workload.steps = 128: a ring of 128 ranks has 127 steps"),
         (
             {"fabric": {"radix": 32}, "workload": {"kind": "all_to_all"}},
-            "workload.hosts = 8192: an all-to-all of n hosts has n(n-1) flows, of which at most 16777216 are possible",
+            "workload.hosts = 8192: an all-to-all of n hosts has n(n-1) flows, of which at most 8388608 are possible",
         ),
         # failures
         ({"failures": {"link_failure_rate": 1.5}}, "failures.link_failure_rate = 1.5: must be less than or equal to 1"),
