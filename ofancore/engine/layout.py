@@ -107,9 +107,8 @@ ACK_QUEUE = 256  # ACKs and NACKs that may wait at a host; they arrive no faster
     LOST_FROM,  # none of them is before it
     DEADLINE,  # time at which its oldest packet may be timed out, or earlier
     RESENT,
-    SPURIOUS,  # packets taken for lost of which an ACK came after all
     TIMEOUTS,
-) = range(25)
+) = range(24)
 TX_COLUMNS = 40  # five cache lines: rows of a power of two would share few sets of a cache
 
 # --- rx[n_flows, RX_COLUMNS]: the receiver's side

@@ -125,8 +125,6 @@ def hear_ack(w, block, h, now, word):
         state = state_of(w, flow, seq)
         if state == c.ON_WAY:
             rtt = now - w.slot[slot_of(w, flow, seq), c.SENT_AT]
-        elif state == c.TAKEN_FOR_LOST:
-            tx[flow, c.SPURIOUS] += 1
         n = acknowledge(w, flow, seq)
         cum = (w.got[slot_of(w, flow, seq)] >> 1) - 1
         for s in range(tx[flow, c.UNA], cum):

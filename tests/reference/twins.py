@@ -33,7 +33,6 @@ TX = {
     "done": c.DONE,
     "started": c.STARTED,
     "resent": c.RESENT,
-    "spurious": c.SPURIOUS,
     "timeouts": c.TIMEOUTS,
     "inflight": c.FLYING,
 }
