@@ -3,8 +3,9 @@
     words.py      packets, random numbers, hashes        switches.py    the balancers' decisions at a switch
     network.py    event list, links, switches            senders.py     their decisions at a host
     hosts.py      hosts: starts, the round, timers       balancers.py   both, by balancer
-    transport.py  flows and their loss recovery          congestion.py  windows and rates
-    inputs.py     what both twins are given              run.py         wiring and the event loop
+    transport.py  flows, what all recoveries share       recoveries.py  loss recovery: erasure.py, selective.py, go_back_n.py
+    inputs.py     what both twins are given              congestion.py  windows and rates
+    run.py        wiring and the event loop
 
 No numba, no windows of time, no cleverness: what is fast in the engine is obvious here. Events at one instant and node are ordered as
 the model says: changes of the fabric, then loss notices by (node of the loss, order there), then arrivals by input port, then flows

@@ -8,7 +8,8 @@ from ofancore.reference.balancers import TWINS
 from ofancore.reference.congestion import CONTROLS
 from ofancore.reference.hosts import Host
 from ofancore.reference.network import BUFFER_FULL, CHANGE, DEAD_LINK, NO_ROUTE, START, Clock, Link, Switch
-from ofancore.reference.transport import RECOVERIES, Flow
+from ofancore.reference.recoveries import RECOVERIES
+from ofancore.reference.transport import Flow
 from ofancore.reference.words import Random
 
 
