@@ -9,8 +9,6 @@ from ofancore.reference.transport import Transport
 class Erasure(Transport):
     """A rateless code and an oracle: any `packets` packets will do; slots are kept for controls with a window only."""
 
-    timed = False
-
     def __init__(self, *arguments):
         super().__init__(*arguments)
         self.slots: dict[int, int] = {}  # when the packet of a slot was sent

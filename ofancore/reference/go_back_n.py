@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from ofancore.reference.congestion import NACKED, TIMED_OUT
-from ofancore.reference.transport import AGAIN, FLYING, Sent, Transport
+from ofancore.reference.transport import AGAIN, FLYING, Sent, Timed
 from ofancore.reference.words import NACK, Packet
 
 
-class GoBackN(Transport):
+class GoBackN(Timed):
     """The receiver takes packets in order only; the sender goes back to the first one missed."""
 
     def __init__(self, *arguments):
@@ -43,7 +43,7 @@ class GoBackN(Transport):
         else:
             self.high_sent = self.next
             self.sent[seq] = Sent(FLYING, now, packet.label)
-        return packet
+        return self.asking(packet)
 
     def advance(self, una) -> int:
         """All before `una` have arrived; returns how many of them are news."""
@@ -91,10 +91,10 @@ class GoBackN(Transport):
         if packet.seq == self.cum:
             self.flow.count_data(packet.seq)
             self.cum += 1
-            return self.ack(packet)
+            return self.answer_if_due(packet)
         if packet.seq < self.cum:
             self.flow.dup += 1
-            return self.ack(packet)
+            return self.answer(packet)
         self.flow.out_of_order += 1
         if self.nacked == self.cum:
             return None

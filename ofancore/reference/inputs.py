@@ -59,6 +59,7 @@ def inputs_of(prepared: Prepared, until: int | None = None) -> Inputs:
         recovery=scenario.recovery.kind,
         rto=timeout(scenario, base_rtt),
         reorder=recovery.get("reorder_packets", 0),
+        ack_every=recovery.get("ack_every_packets", 1),
         congestion=scenario.congestion.kind,
         control=control,
         cuts=cuts(scenario) if broken else [],

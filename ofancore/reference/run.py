@@ -74,6 +74,7 @@ class Inputs:
     recovery: str = "erasure"
     rto: int = 0
     reorder: int = 0  # packets that must overtake one before it is taken for lost
+    ack_every: int = 1  # packets that an ACK answers
     congestion: str = "line_rate"
     control: dict = field(default_factory=dict)  # keys of the congestion control and of the fabric (see congestion.py)
     cuts: list[tuple[int, int]] = field(default_factory=list)  # (time, epoch entered); 1: links change, 2: neighbours know, 3: all
@@ -181,7 +182,8 @@ class Run:
         given = self.inputs
         for flow, spec in zip(self.flows, given.flows):
             control = CONTROLS[given.congestion](given.control, float(spec.base))
-            flow.transport = RECOVERIES[given.recovery](flow, control, self.sender, spec.window, given.rto, given.reorder)
+            recovery = RECOVERIES[given.recovery]
+            flow.transport = recovery(flow, control, self.sender, spec.window, given.rto, given.reorder, given.ack_every)
 
     # --- what nodes ask
     def weights_of(self, switch, group) -> dict[int, int] | None:

@@ -1,16 +1,31 @@
-"""Loss recoveries of the slow twin that acknowledge every packet by itself: SACK and packet trimming."""
+"""Loss recoveries of the slow twin that acknowledge packets one by one: SACK and packet trimming."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from ofancore.reference.congestion import NACKED, REORDERED, TIMED_OUT
-from ofancore.reference.transport import ACKED, AGAIN, FLYING, LOST, Sent, Transport
+from ofancore.reference.transport import ACKED, AGAIN, FLYING, LOST, Sent, Timed
 from ofancore.reference.words import NACK, TRIM, Packet
 
+NAMED = 64  # packets that an ACK can name beyond the first one missed
 
-class Selective(Transport):
-    """What sack and trim share: every packet is acknowledged by itself, and lost ones are sent again before new ones."""
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What a receiver has when it answers, as far as its ACK tells."""
+
+    cum: int
+    named: frozenset[int]  # arrived packets beyond
+
+
+class Selective(Timed):
+    """What sack and trim share: packets are acknowledged one by one, and lost ones are sent again before new ones.
+
+    An ACK tells of its packet, of all before the first one missed and, if it answers for several, of arrived ones beyond. What the
+    ACK of a packet tells is kept in the packet's slot of the receiver, where a copy of the packet finds it.
+    """
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
@@ -18,7 +33,7 @@ class Selective(Transport):
         self.sent: dict[int, Sent] = {}  # una..next-1
         self.cum = 0
         self.got: set[int] = set()  # arrived beyond cum
-        self.cum_after: dict[int, int] = {}  # cum after each packet arrived: what its ACK says
+        self.snapshots: dict[int, Snapshot] = {}  # by slot, if the packet there was answered
 
     # --- sender
     @property
@@ -43,7 +58,7 @@ class Selective(Transport):
         packet = self.data(now, seq)
         self.sent[seq] = Sent(state, now, packet.label)
         self.inflight += 1
-        return packet
+        return self.asking(packet)
 
     def flies(self, seq) -> bool:
         return self.sent[seq].state in (FLYING, AGAIN)
@@ -66,12 +81,15 @@ class Selective(Transport):
         told = self.sent[packet.seq]
         rtt = now - told.at if told.state == FLYING else -1
         self.flow.spurious += told.state == LOST
-        n = self.arrived(packet.seq) + sum(self.arrived(seq) for seq in range(self.una, self.cum_after[packet.seq]))
+        snapshot = self.snapshots[packet.seq % self.window]
+        n = self.arrived(packet.seq) + sum(self.arrived(seq) for seq in range(self.una, snapshot.cum))
+        named = [seq for seq in sorted(snapshot.named) if seq >= self.una and self.arrived(seq)]
+        n += len(named)
         self.flow.acked += n
         while self.una < self.next and self.sent[self.una].state == ACKED:
             del self.sent[self.una]
             self.una += 1
-        overtaken = self.overtaken(packet.seq)
+        overtaken = self.overtaken(max([packet.seq, *named]))
         for seq in overtaken:
             self.lose(seq)
         if n > 0:
@@ -82,7 +100,7 @@ class Selective(Transport):
             self.tell_loss(now, len(overtaken), REORDERED)
 
     def overtaken(self, seq) -> list[int]:
-        """Packets that are taken for lost since one sent so much later has arrived."""
+        """Packets that are taken for lost since `seq`, sent so much later, has arrived."""
         return []
 
     def on_timer(self, now):
@@ -103,14 +121,24 @@ class Selective(Transport):
         seq = packet.seq
         if seq < self.cum or seq in self.got:
             self.flow.dup += 1
-            return self.ack(packet)
+            return self.answer(packet)
         self.flow.count_data(seq)
         self.got.add(seq)
         while self.cum in self.got:
             self.got.remove(self.cum)
             self.cum += 1
-        self.cum_after[seq] = self.cum
-        return self.ack(packet)
+        self.snapshots.pop(seq % self.window, None)
+        return self.answer_if_due(packet)
+
+    def answer(self, packet):
+        self.snapshots.setdefault(packet.seq % self.window, self.snapshot(packet.seq))
+        return super().answer(packet)
+
+    def snapshot(self, seq) -> Snapshot:
+        if self.every == 1:
+            return Snapshot(self.cum, frozenset())
+        base = max(self.cum, seq - NAMED + 1)
+        return Snapshot(self.cum, frozenset(other for other in self.got if base <= other < base + NAMED))
 
 
 class Sack(Selective):
@@ -118,7 +146,7 @@ class Sack(Selective):
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
-        self.high = -1  # last packet of which an ACK has come
+        self.high = -1  # last packet known to have arrived by itself, not as one before the first missed
         self.scan = 0  # first packet that was not yet judged
 
     def overtaken(self, seq):

@@ -7,7 +7,7 @@ next to be sent). A receiver knows `cum`, the first packet it misses. The host a
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ofancore.reference.congestion import Control
 from ofancore.reference.senders import SenderTwin
@@ -85,16 +85,17 @@ class Sent:
 class Transport:
     """Base: what all recoveries have."""
 
-    timed = True  # whether there are timeouts
+    timed = False  # whether there are timeouts
     inflight = 0
 
-    def __init__(self, flow: Flow, control: Control, balancer: SenderTwin, window: int, rto: int, reorder: int):
+    def __init__(self, flow: Flow, control: Control, balancer: SenderTwin, window: int, rto: int, reorder: int, every: int):
         self.flow = flow
         self.control = control
         self.balancer = balancer
         self.window = window  # packets that the two ends can remember
         self.rto = rto
         self.reorder = reorder
+        self.every = every  # packets that an ACK answers
         self.deadline = math.inf
 
     def can_send(self) -> bool:
@@ -139,3 +140,29 @@ class Transport:
 
     def tell_loss(self, now: int, n: int, cause: int) -> None:
         self.control.on_loss(float(now), float(n), cause)
+
+
+class Timed(Transport):
+    """Base of those with timeouts, whose receiver answers one packet in `every`, and some at once."""
+
+    timed = True
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.pending = 0  # packets that have arrived since the last ACK
+
+    def asking(self, packet: Packet) -> Packet:
+        """The packet as it leaves, the books including it: nothing may follow unless it is answered, so it asks for that."""
+        return replace(packet, ask=int(not self.can_send()))
+
+    def answer_if_due(self, packet: Packet) -> Packet | None:
+        """The answer to a packet that has just been counted as new."""
+        self.pending += 1
+        first, last = self.flow.got == 1, self.flow.got == self.flow.packets
+        if self.pending >= self.every or packet.ecn or packet.ask or first or last:
+            return self.answer(packet)
+        return None
+
+    def answer(self, packet: Packet) -> Packet:
+        self.pending = 0
+        return self.ack(packet)
