@@ -152,8 +152,7 @@ def test_an_ack_names_what_has_arrived_beyond_the_first_one_missed():
 
 
 def test_what_is_named_counts_for_reordering_beyond_the_acknowledged_packet():
-    """0 7 6 5 4 arrive: the ACK of 4, the fourth after 0, names 5, 6 and 7. HIGH is 7, so all up to 7 - 3 = 4 are
-    judged: 1, 2 and 3 are lost."""
+    """0 7 6 5 4 arrive: the ACK of 4, the fourth after 0, names 5 6 7. All up to 7 - 3 = 4 are judged: 1 2 3 are lost."""
     transport = ends(Sack)
     asks(transport, 10)
     assert transport.receive(data(0)).seq == 0  # this ACK is lost
