@@ -61,6 +61,8 @@ packets = st.fixed_dictionaries(
         "gap_bytes": st.sampled_from([20, 0]),
         "ack_bytes": st.sampled_from([64, 1]),
         "ack_label": st.sampled_from(["echo", "fresh"]),
+        "control": st.sampled_from(["shared", "priority"]),
+        "control_queue_packets": st.sampled_from([512, 1, 3]),
     }
 )
 
@@ -170,7 +172,11 @@ def controls(draw, kinds=tuple(CONGESTION)):
 def recoveries(draw, kinds=tuple(RECOVERY)):
     """Recovery keys."""
     kind = draw(st.sampled_from(kinds))
-    timed = {"rto_ns": st.sampled_from([None, 3_000.0, 40_000.0]), "window_packets": st.sampled_from([4096, 1, 3, 16])}
+    timed = {
+        "rto_ns": st.sampled_from([None, 3_000.0, 40_000.0]),
+        "window_packets": st.sampled_from([4096, 1, 3, 16]),
+        "ack_every_packets": st.sampled_from([1, 2, 4, 64]),
+    }
     own = {
         "erasure": {"notice_rtts": st.sampled_from([1.0, 2.5])},
         "sack": timed | {"reorder_packets": st.integers(1, 8)},

@@ -6,7 +6,9 @@ import math
 from collections import deque
 from dataclasses import replace
 
-from ofancore.reference.network import CHECK, SEND, WAKE, Link, Node
+from ofancore.reference.events import CHECK, SEND, WAKE
+from ofancore.reference.links import Link
+from ofancore.reference.network import Node
 from ofancore.reference.transport import Flow
 from ofancore.reference.words import ACK, NACK, Packet, Random
 

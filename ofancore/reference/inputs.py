@@ -8,6 +8,7 @@ out here a second time.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import reduce
 
 from ofancore.balancers.base import N_ORDERS, Shape
@@ -54,9 +55,11 @@ def inputs_of(prepared: Prepared, until: int | None = None) -> Inputs:
         open_limit=prepared.flows.open_flows,
         fresh_acks=scenario.packet.ack_label == "fresh",
         path_acks=scenario.balancer.kind == "host_dr",
+        control_places=scenario.packet.control_queue_packets if scenario.packet.control == "priority" else None,
         recovery=scenario.recovery.kind,
         rto=timeout(scenario, base_rtt),
         reorder=recovery.get("reorder_packets", 0),
+        ack_every=recovery.get("ack_every_packets", 1),
         congestion=scenario.congestion.kind,
         control=control,
         cuts=cuts(scenario) if broken else [],
@@ -71,8 +74,6 @@ def link_spec(scenario, share: float, died_at: int | None = None) -> LinkSpec:
     keys, packet = scenario.fabric, scenario.packet
     per_byte = 8000 / keys.link_gbps
     delay = round(keys.link_delay_ns * 1000)
-    if died_at is not None:
-        return LinkSpec(0, 0, 0, delay, 0, NEVER, NEVER, dead=True, lost_after=died_at + delay)
 
     def slowed(size):
         at_full_rate = max(1, round(size * per_byte)) if size else 0
@@ -81,7 +82,7 @@ def link_spec(scenario, share: float, died_at: int | None = None) -> LinkSpec:
     buffer = keys.buffer_bytes * per_byte / share
     low = scenario.balancer.ecn_fraction if keys.ecn.min_fraction is None else keys.ecn.min_fraction
     high = low if keys.ecn.max_fraction is None else max(low, keys.ecn.max_fraction)
-    return LinkSpec(
+    spec = LinkSpec(
         data=slowed(packet.payload_bytes + packet.header_bytes),
         ack=slowed(packet.ack_bytes),
         gap=slowed(packet.gap_bytes),
@@ -91,6 +92,9 @@ def link_spec(scenario, share: float, died_at: int | None = None) -> LinkSpec:
         ecn_high=round(high * buffer),
         headroom=scenario.recovery.model_dump().get("headroom_packets", 0) * slowed(packet.ack_bytes),
     )
+    if died_at is None:
+        return spec
+    return replace(spec, dead=True, lost_after=died_at + delay)  # what waits there is served at the old rate, and lost on the way
 
 
 def round_trip(link: LinkSpec, hops: int) -> int:

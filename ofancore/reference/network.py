@@ -1,78 +1,18 @@
-"""Objects of the slow twin: the event list, links and switches.
+"""Nodes of the slow twin, and its switches.
 
 Nothing here knows of rings, windows or registers. A node tells the `Clock` what shall happen later, one event at a time.
 """
 
 from __future__ import annotations
 
-import heapq
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
+from ofancore.reference.events import NOTICE
+from ofancore.reference.links import Link
 from ofancore.reference.switches import Request, SwitchTwin
 from ofancore.reference.words import DATA, TRIM, Packet, Random, mix32
 
-# What happens at one instant, in order: changes of the fabric, loss notices, arrivals, flows that start by time, flows that wake, a
-# look at the timers, sends.
-CHANGE, NOTICE, ARRIVAL, START, WAKE, CHECK, SEND = range(7)
 BUFFER_FULL, DEAD_LINK, NO_ROUTE = "buffer", "dead_link", "no_route"
-
-
-class Clock:
-    """The event list: time, then kind of event, then whatever orders events of that kind, then order of entry."""
-
-    def __init__(self):
-        self.events = []
-        self.entered = 0
-
-    def at(self, time, kind, order, action, *arguments):
-        self.entered += 1
-        heapq.heappush(self.events, (time, kind, order, self.entered, action, arguments))
-
-    def next(self, until=None):
-        """Take the next event, (time, action, arguments); None if there is none before `until`."""
-        if not self.events or (until is not None and self.events[0][0] >= until):
-            return None
-        time, _, _, _, action, arguments = heapq.heappop(self.events)
-        return time, action, arguments
-
-
-@dataclass(eq=False)
-class Link:
-    """A directed link: first in, first out, one packet at a time."""
-
-    number: int
-    tail: object  # the node that sends
-    head: object  # the node that receives
-    times: tuple[int, int]  # serialisation of data, of a small packet
-    gap: int
-    delay: int
-    buffer: int
-    ecn_low: int
-    ecn_high: int
-    headroom: int = 0  # what small packets may use above the buffer
-    dead: bool = False
-    lost_after: int | None = None
-    free: int = 0
-    queue_max: int = 0
-    queue_sum: list[int] = field(default_factory=lambda: [0, 0])
-    count: list[int] = field(default_factory=lambda: [0, 0])
-    drops: int = 0
-    trims: int = 0
-    ecn_marks: int = 0
-
-    def queue(self, now: int) -> int:
-        return max(0, self.free - now)
-
-    def has_room(self, now: int, packet: Packet) -> bool:
-        room = self.buffer + self.headroom if packet.small else self.buffer
-        return self.queue(now) + self.times[packet.small] + self.gap <= room
-
-    def send(self, now: int, packet: Packet) -> int:
-        """Put a packet behind those that wait; returns its arrival time."""
-        start = max(now, self.free)
-        self.free = start + self.times[packet.small] + self.gap
-        self.count[packet.small] += 1
-        return start + self.times[packet.small] + self.delay
 
 
 class Node:
@@ -84,10 +24,9 @@ class Node:
         self.inputs: list[Link] = []
 
     def put(self, link: Link, now: int, packet: Packet, port: int) -> None:
-        """Send on a link and tell the other end."""
-        arrival = link.send(now, packet)
+        """Give a packet to a link, which tells the other end."""
         self.run.record(now, self.number, port, link.number, packet)
-        self.run.clock.at(arrival, ARRIVAL, (link.head.number, link.head.inputs.index(link)), link.head.arrive, link, packet)
+        link.accept(self.run.clock, now, packet)
 
     def lose(self, now: int, packet: Packet, reason: str) -> None:
         """Count a lost packet; under erasure the oracle tells the sender of the flow one base round trip later."""
@@ -106,7 +45,7 @@ class Switch(Node):
         self.twin: SwitchTwin | None = None
 
     def queue_of(self, uplink, now):
-        return self.up[uplink].queue(now)
+        return self.up[uplink].backlog(now)
 
     def arrive(self, now, link, packet):
         self.run.hops += 1
@@ -138,7 +77,6 @@ class Switch(Node):
 
     def forward(self, now, link, packet, port):
         """Drop, trim, mark, or send."""
-        queue = link.queue(now)
         if link.dead:
             link.drops += 1
             self.lose(now, packet, DEAD_LINK)
@@ -151,6 +89,7 @@ class Switch(Node):
             link.drops += 1
             self.lose(now, packet, BUFFER_FULL)
             return
+        queue = link.queue(now, packet.small)
         link.queue_max = max(link.queue_max, queue)
         link.queue_sum[packet.small] += queue
         if packet.kind == DATA and queue > link.ecn_low:

@@ -6,9 +6,12 @@ from dataclasses import dataclass, field
 
 from ofancore.reference.balancers import TWINS
 from ofancore.reference.congestion import CONTROLS
+from ofancore.reference.events import CHANGE, START, Clock
 from ofancore.reference.hosts import Host
-from ofancore.reference.network import BUFFER_FULL, CHANGE, DEAD_LINK, NO_ROUTE, START, Clock, Link, Switch
-from ofancore.reference.transport import RECOVERIES, Flow
+from ofancore.reference.links import Link, PriorityLink
+from ofancore.reference.network import BUFFER_FULL, DEAD_LINK, NO_ROUTE, Switch
+from ofancore.reference.recoveries import RECOVERIES
+from ofancore.reference.transport import Flow
 from ofancore.reference.words import Random
 
 
@@ -67,9 +70,11 @@ class Inputs:
     open_limit: int
     fresh_acks: bool
     path_acks: bool
+    control_places: int | None = None  # in the queue of control packets at a switch's port; None: they share the data's
     recovery: str = "erasure"
     rto: int = 0
     reorder: int = 0  # packets that must overtake one before it is taken for lost
+    ack_every: int = 1  # packets that an ACK answers
     congestion: str = "line_rate"
     control: dict = field(default_factory=dict)  # keys of the congestion control and of the fabric (see congestion.py)
     cuts: list[tuple[int, int]] = field(default_factory=list)  # (time, epoch entered); 1: links change, 2: neighbours know, 3: all
@@ -152,10 +157,12 @@ class Run:
 
     def cable(self, tail, head) -> Link:
         spec = self.inputs.links[len(self.links)]
-        link = Link(
+        values = (
             len(self.links), tail, head, (spec.data, spec.ack), spec.gap, spec.delay, spec.buffer, spec.ecn_low, spec.ecn_high,
             spec.headroom, spec.dead, spec.lost_after,
         )  # fmt: skip
+        places = self.inputs.control_places
+        link = Link(*values) if places is None or tail.tier == "host" else PriorityLink(*values, places=places)
         self.links.append(link)
         return link
 
@@ -175,7 +182,8 @@ class Run:
         given = self.inputs
         for flow, spec in zip(self.flows, given.flows):
             control = CONTROLS[given.congestion](given.control, float(spec.base))
-            flow.transport = RECOVERIES[given.recovery](flow, control, self.sender, spec.window, given.rto, given.reorder)
+            recovery = RECOVERIES[given.recovery]
+            flow.transport = recovery(flow, control, self.sender, spec.window, given.rto, given.reorder, given.ack_every)
 
     # --- what nodes ask
     def weights_of(self, switch, group) -> dict[int, int] | None:

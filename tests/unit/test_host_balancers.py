@@ -1,0 +1,137 @@
+"""Labels that a host gives its packets, on cases small enough to work by hand."""
+
+import numpy as np
+from unit.bench import Sender
+
+from ofancore.balancers import BALANCERS, Shape
+from ofancore.fabric import Fabric
+from ofancore.reference.words import Random
+
+# --- one label, one by packet, random ones
+
+
+def test_ecmp_and_subflow_labels():
+    assert [Sender("ecmp", [0]).label(seq) for seq in range(5)] == [0] * 5
+    assert [Sender("subflow", [0], [4]).label(seq) for seq in range(6)] == [0, 1, 2, 3, 0, 1]
+
+
+def test_ops_labels_are_the_hosts_random_stream():
+    sender, rng = Sender("ops", [0], [2**16, 0], seed=77), Random(77)
+    assert [sender.label(seq) for seq in range(5)] == [rng.bits() % 2**16 for _ in range(5)]
+
+
+def test_ops_walks_through_few_labels_in_an_order_per_walk():
+    """Eight labels: each walk takes all of them, position XOR a number drawn when it begins."""
+    sender, rng = Sender("ops", [0, 0], [8, 1], seed=3), Random(3)
+    for _ in range(3):
+        walk = [sender.label() for _ in range(8)]
+        first = rng.label(8)
+        assert walk == [i ^ first for i in range(8)]
+
+
+# --- Host DR
+
+
+def test_host_dr_pointer_walks_over_all_paths():
+    """4 uplinks at the edge, 4 at the aggregation: 16 paths, a new edge uplink with every packet."""
+    sender = Sender("host_dr", [14, 3], [4, 4, 1])
+    assert [sender.label() for _ in range(4)] == [14, 15, 0, 1]
+    assert sender.label(at=1) == 3
+    plain = Sender("host_dr", [0], [4, 4, 0])
+    walk = [plain.label() for _ in range(16)]
+    assert walk[:6] == [0, 4, 8, 12, 1, 5]  # the aggregation's digit first
+    assert sorted(walk) == list(range(16))
+
+
+def test_host_dr_pointers_are_per_pair_and_size_bin():
+    """Two flows between the same hosts share pointers; ACKs turn those of the opposite pair's own bin."""
+    fabric = Fabric.build(4)
+    shape = Shape(fabric, np.array([0, 0, 0, 9]), np.array([9, 9, 5, 0]), 1, 1)
+    registers, index = BALANCERS["host_dr"]().init_hosts(shape, np.random.default_rng(0))
+    data, ack = index[0::2], index[1::2]
+    assert data[0] == data[1]
+    assert ack[0] == ack[1]
+    assert len({data[0], data[2], data[3], ack[0], ack[2], ack[3]}) == 6
+    assert max(index) < len(registers)
+    assert (registers < fabric.A * fabric.C).all()
+
+
+# --- PLB
+
+
+def test_plb_changes_its_label_after_a_congested_round_only():
+    threshold, rtt = 400_000, 1000
+    sender, rng = Sender("plb", [7, 0, 0, 0], [threshold, rtt], seed=5), Random(5)
+    sender.ack(7, ecn=0, now=10)  # the first ACK ends the round before the first
+    assert sender.label() == 7
+    for ecn, now in [(1, 20), (0, 500), (0, 900), (1, 1009)]:
+        sender.ack(7, ecn, now)
+    assert sender.label() == 7
+    sender.ack(7, 0, 1010)  # two of five marked: 40%
+    assert sender.label() == rng.bits() % 2**16
+    moved = sender.label()
+    for ecn, now in [(1, 1100), (0, 1500), (0, 2010)]:  # one of three
+        sender.ack(moved, ecn, now)
+    assert sender.label() == moved
+    assert list(sender.hx.reg[1:]) == [0, 0, 3010]
+
+
+# --- REPS
+
+
+def reps(seed=4, freeze=True, freeze_ticks=1000, explore=2):
+    return Sender("reps", [0] * 16, [int(freeze), freeze_ticks, explore, 2**16], seed), Random(seed)
+
+
+def test_reps_reuses_unmarked_labels_oldest_first_and_once():
+    sender, rng = reps()
+    assert sender.label() == rng.label()
+    for label in (11, 12, 13):
+        sender.ack(label)
+    sender.ack(99, ecn=1)
+    assert [sender.label() for _ in range(3)] == [11, 12, 13]
+    assert sender.label() == rng.label()
+
+
+def test_reps_ring_keeps_the_last_eight():
+    sender, rng = reps()
+    for label in range(100, 111):
+        sender.ack(label)
+    assert [sender.label() for _ in range(8)] == list(range(103, 111))
+    assert sender.label() == rng.label()
+
+
+def test_reps_freezes_on_loss_cycles_thaws_and_explores():
+    sender, rng = reps()
+    for label in (11, 12, 13):
+        sender.ack(label)
+    assert sender.label() == 11
+    sender.loss(now=50)
+    sender.loss(now=60)  # frozen already: the timer stays
+    assert [sender.label() for _ in range(4)] == [11, 12, 13, 11]
+    sender.ack(14, now=1049)
+    assert [sender.label() for _ in range(3)] == [12, 13, 14]
+    sender.ack(15, now=1050)  # thaws: the ring is emptied, then this label cached
+    assert [sender.label() for _ in range(2)] == [rng.label(), rng.label()]  # exploring
+    assert sender.label() == 15
+    assert sender.label() == rng.label()
+
+
+def test_reps_without_freezing_ignores_losses():
+    sender, rng = reps(freeze=False)
+    sender.ack(11)
+    sender.loss(now=5)
+    assert [sender.label(), sender.label()] == [11, rng.label()]
+
+
+def test_reps_does_not_freeze_when_a_full_buffer_lost_the_packet():
+    sender, rng = reps()
+    sender.ack(11)
+    sender.loss(now=5, congested=1)
+    assert [sender.label(), sender.label()] == [11, rng.label()]
+
+
+def test_reps_frozen_and_empty_draws():
+    sender, rng = reps()
+    sender.loss(now=0)
+    assert [sender.label(), sender.label()] == [rng.label(), rng.label()]
