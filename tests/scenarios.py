@@ -55,16 +55,18 @@ def shape_of(keys) -> Fabric:
     return Fabric.build(keys["radix"], keys["tiers"], keys["oversubscription"])
 
 
-packets = st.fixed_dictionaries(
-    {
-        "payload_bytes": st.sampled_from([4096, 1000, 64]),
-        "gap_bytes": st.sampled_from([20, 0]),
-        "ack_bytes": st.sampled_from([64, 1]),
-        "ack_label": st.sampled_from(["echo", "fresh"]),
-        "control": st.sampled_from(["shared", "priority"]),
-        "control_queue_packets": st.sampled_from([512, 1, 3]),
-    }
-)
+def packets(unlimited):
+    """Packet keys; unlimited buffers go without control packets at priority."""
+    return st.fixed_dictionaries(
+        {
+            "payload_bytes": st.sampled_from([4096, 1000, 64]),
+            "gap_bytes": st.sampled_from([20, 0]),
+            "ack_bytes": st.sampled_from([64, 1]),
+            "ack_label": st.sampled_from(["echo", "fresh"]),
+            "control": st.sampled_from(["shared"] if unlimited else ["shared", "priority"]),
+            "control_queue_packets": st.sampled_from([512, 1, 3]),
+        }
+    )
 
 
 @st.composite
@@ -199,7 +201,7 @@ def scenarios(
     """Scenarios as dicts. `broken`: with failures (None: perhaps)."""
     fabric = draw(fabrics(unlimited))
     shape = shape_of(fabric)
-    packet = draw(packets)
+    packet = draw(packets(fabric["unlimited_buffer"]))
     slot_ns = (packet["payload_bytes"] + 82) * 8 / fabric["link_gbps"]
     keys = {
         "fabric": fabric,

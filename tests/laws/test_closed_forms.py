@@ -49,7 +49,7 @@ def run(fabric, packet, balancer, workload, **more):
 
 
 @examples(60)
-@given(flows_to_one_host(1), packets, balancers(), st.integers(1, 100), st.integers(0, 100))
+@given(flows_to_one_host(1), packets(unlimited=True), balancers(), st.integers(1, 100), st.integers(0, 100))
 def test_a_single_flow_never_queues(case, packet, balancer, m, seed):
     fabric, pairs, hops = case
     result, times = run(fabric, packet, balancer, {"message_packets": m, "pairs": pairs}, seed=seed)
@@ -63,7 +63,7 @@ def test_a_single_flow_never_queues(case, packet, balancer, m, seed):
 
 
 @examples(60)
-@given(flows_to_one_host(8), packets, balancers(), st.integers(1, 30), st.integers(0, 100))
+@given(flows_to_one_host(8), packets(unlimited=True), balancers(), st.integers(1, 30), st.integers(0, 100))
 def test_an_incast_drains_in_its_closed_form_time(case, packet, balancer, m, seed):
     """The receiver's link is busy from the first arrival on, whichever ways the packets take: as if one sender sent them all.
 

@@ -40,7 +40,7 @@ def undisturbed(draw, kinds):
     keys = draw(fabrics(unlimited=True))
     return {
         "fabric": keys,
-        "packet": draw(packets),
+        "packet": draw(packets(unlimited=True)),
         "workload": draw(workloads(shape_of(keys).n_hosts)),
         "balancer": {"kind": draw(st.sampled_from(kinds))},
         "seed": draw(st.integers(0, 1000)),

@@ -233,8 +233,8 @@ def test_without_trimming_each_class_has_its_own_limit():
     assert run.dropped["buffer"] == [1, 1]
 
 
-def test_unlimited_buffers_leave_the_limit_of_the_control_queue():
-    fabric = {"radix": 4, "link_gbps": 8.0, "link_delay_ns": 100_000.0, "buffer_bytes": 3000, "unlimited_buffer": True}
+def test_a_large_buffer_leaves_the_limit_of_the_control_queue():
+    fabric = {"radix": 4, "link_gbps": 8.0, "link_delay_ns": 100_000.0, "buffer_bytes": 1_000_000}
     run = run_of(fabric=fabric)
     link = run.edges[0].up[0]
     forward(run, [(0, packet) for seq in range(5) for packet in (data(seq), ack(seq))], link, until=1)
