@@ -80,7 +80,6 @@ class Selective(Timed):
             return
         told = self.sent[packet.seq]
         rtt = now - told.at if told.state == FLYING else -1
-        self.flow.spurious += told.state == LOST
         snapshot = self.snapshots[packet.seq % self.window]
         n = self.arrived(packet.seq) + sum(self.arrived(seq) for seq in range(self.una, snapshot.cum))
         named = [seq for seq in sorted(snapshot.named) if seq >= self.una and self.arrived(seq)]

@@ -34,7 +34,6 @@ class Flow:
     sent: int = 0
     resent: int = 0
     acked: int = 0
-    spurious: int = 0  # packets taken for lost that had arrived
     timeouts: int = 0
     started: int | None = None
     done: int | None = None

@@ -91,6 +91,12 @@ def refusal(data) -> str:
             "fabric.ecn.max_fraction = 1.0: is too far above min_fraction: a link must drain what lies between in 2 ms",
         ),
         # rules that join keys name the one to blame
+        (
+            {"fabric": {"unlimited_buffer": True}, "packet": {"control": "priority"}},
+            "packet.control = 'priority': needs a buffer of at most 65,536 data packets (273809408 bytes)",
+        ),
+        ({"recovery": {"kind": "sack", "ack_every_packets": 65}}, "recovery.ack_every_packets = 65: must be less than or equal to 64"),
+        ({"recovery": {"kind": "erasure", "ack_every_packets": 2}}, "recovery.ack_every_packets = 2: unknown key"),
         ({"fabric": {"buffer_bytes": 4177}}, "fabric.buffer_bytes = 4177: must hold a data packet and its gap, 4178 bytes"),
         (
             {"packet": {"payload_bytes": 1}},
