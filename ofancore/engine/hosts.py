@@ -10,8 +10,9 @@ from ofancore.bits import ACK, DATA, FLOW_AT, KIND_AT, KIND_MASK, NACK
 from ofancore.congestion.dcqcn import gap_dcqcn
 from ofancore.engine import layout as c
 from ofancore.engine.flows import all_sent, can_send, consider, leave_round, release, sleep_until, start_flow, wake
+from ofancore.engine.receivers import answer_label, take_data
 from ofancore.engine.streams import append, ring_at
-from ofancore.engine.transport import answer_label, hear_ack, hear_nack, hear_notice, sent_once, take_data, take_word, time_out
+from ofancore.engine.transport import hear_ack, hear_nack, hear_notice, sent_once, take_word, time_out
 from ofancore.jit import inner
 from ofancore.recovery.base import ERASURE
 

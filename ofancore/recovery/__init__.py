@@ -1,4 +1,7 @@
-"""The registry of loss recoveries. To add one: write its file, name its class here, and its rules in `engine/transport.py`."""
+"""The registry of loss recoveries.
+
+To add one: write its file, name its class here, and its rules in `engine/transport.py` (senders) and `engine/receivers.py`.
+"""
 
 from __future__ import annotations
 

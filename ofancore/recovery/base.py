@@ -1,4 +1,7 @@
-"""What every loss recovery is made of: its parameters. The rules themselves are in `engine/transport.py`, by code."""
+"""What every loss recovery is made of: its parameters.
+
+The rules themselves are in `engine/transport.py` (senders) and `engine/receivers.py`, by code.
+"""
 
 from __future__ import annotations
 
