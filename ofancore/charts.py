@@ -6,13 +6,17 @@ every mark has a tooltip; in the HTML version a click isolates a scheme and a do
 
 from __future__ import annotations
 
+import contextlib
+import json
 import math
 import warnings
 from pathlib import Path
 
 import altair as alt
 import pandas as pd
+from altair.utils.html import INLINE_HTML_TEMPLATE
 
+from ofancore.jit import CACHE
 from ofancore.palette import name_of, order, style
 from ofancore.plan import write_file
 from ofancore.theme import FAINT, HEIGHT, INK, WIDTH, Axis, faded, panel_title, pick, powers_of_two, scales, spread, title
@@ -239,10 +243,34 @@ def save(chart, name: str, out_dir: str | Path) -> list[Path]:
     """`name`.svg, .png (two pixels a point) and .html (interactive, self-contained, works offline), each written whole."""
     import vl_convert as vlc
 
-    spec = chart.to_json()
-    html = chart.to_html(inline=True, embed_options={"actions": {"export": True, "source": False, "compiled": False, "editor": False}})
+    spec = chart.to_dict()
+    svg = vlc.vegalite_to_svg(json.dumps(spec, sort_keys=True))  # the order of keys is that of attributes
+    options = {"actions": {"export": True, "source": False, "compiled": False, "editor": False}, "mode": "vega-lite"}
+    # What `chart.to_html(inline=True)` gives, with scripts that are not bundled anew for every page.
+    html = INLINE_HTML_TEMPLATE.render(
+        spec=json.dumps(spec),
+        embed_options=json.dumps(options),
+        output_div="vis",
+        vegalite_version=alt.VEGALITE_VERSION,
+        vegaembed_script=scripts(),
+    )
     out = Path(out_dir)
-    files = {"svg": vlc.vegalite_to_svg(spec), "png": vlc.vegalite_to_png(spec, scale=2), "html": html}
+    files = {"svg": svg, "png": vlc.svg_to_png(svg, scale=2), "html": html}
     for suffix, data in files.items():
         write_file(out / f"{name}.{suffix}", data)
     return [out / f"{name}.{suffix}" for suffix in files]
+
+
+def scripts() -> str:
+    """The JavaScript of an interactive page. Bundling it takes seconds, so it is kept beside the compiled kernels."""
+    import vl_convert as vlc
+
+    kept = CACHE and CACHE / f"vega-{vlc.__version__}.js"
+    with contextlib.suppress(OSError):
+        if kept and kept.exists():
+            return kept.read_text()
+    bundle = vlc.javascript_bundle()
+    if kept:
+        with contextlib.suppress(OSError):
+            write_file(kept, bundle)
+    return bundle

@@ -168,13 +168,16 @@ def main(arguments: list[str] | None = None) -> int:
     claims = {key: Claim.model_validate(value) for key, value in json.loads(args.claims).items()}
     try:
         table = evaluate(claims, source.runs)
+        out = Path(args.out)
+        write_file(out.with_suffix(".md"), markdown(table))
+        write_file(out.with_suffix(".html"), web_page(table))
+        write_file(out.with_suffix(".json"), json.dumps({"claims": table}, indent=1, ensure_ascii=False) + "\n")
     except OfanError as error:
         print(error, file=sys.stderr)
         return 2
-    out = Path(args.out)
-    write_file(out.with_suffix(".md"), markdown(table))
-    write_file(out.with_suffix(".html"), web_page(table))
-    write_file(out.with_suffix(".json"), json.dumps({"claims": table}, indent=1, ensure_ascii=False) + "\n")
+    except OSError as error:
+        print(error, flush=True)  # not to the log, which lies on the same disk
+        return 2
     for c in table:
         print(f"{c['id']}: {c['verdict']}")
     return 0

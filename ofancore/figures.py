@@ -119,10 +119,13 @@ class Figure:
         Opened by hand, nothing is written: the small version must not pass for the real one.
         """
         if not self.source.simulate:
+            from IPython.display import SVG
+
             from ofancore.charts import save
 
             results = Path(self.source.results)
-            save(chart, self.name, results / "figures")
+            svg, *_ = save(chart, self.name, results / "figures")
+            chart = SVG(filename=svg)  # shown as it was drawn, not drawn again
             write_file(results / "tables" / f"{self.name}.csv", table.to_csv(index=False, float_format="%.6g"))
             write_file(results / "numbers" / f"{self.name}.json", json.dumps(plain(numbers), indent=1, ensure_ascii=False) + "\n")
         return chart

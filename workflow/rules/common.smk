@@ -60,7 +60,10 @@ def begin_progress():
     }
     for figure in CONFIG.figures:
         jobs[figure] = {"seconds": NOTEBOOK_SECONDS, "key": DRAWING + SOURCE, "output": f"{RESULTS}/figures/{figure}.svg"}
-    todo = begin(RESULTS, jobs)
+    try:
+        todo = begin(RESULTS, jobs)
+    except OSError as error:
+        raise WorkflowError(f"The results folder cannot be written: {error}")
     expected = sum(jobs[name]["seconds"] for name in todo)
     print(f"{len(todo)} of {len(jobs)} jobs to do, about {expected / 60:.0f} minutes of one core", file=sys.stderr, flush=True)
 

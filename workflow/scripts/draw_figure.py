@@ -36,8 +36,11 @@ def main() -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             execute(args.notebook, yaml.safe_load(file.read_text()), args.out)
-    except (OfanError, OSError) as error:
+    except OfanError as error:
         print(f"{args.figure}: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"{args.figure}: {error}", flush=True)  # not to the log, which lies on the same disk
         return 1
     print(done(args.results, args.figure, args.key, time.monotonic() - start), flush=True)
     return 0

@@ -24,8 +24,11 @@ def main() -> int:
     group = Group.from_json(args.group)
     try:
         write_table(simulate_group(group), args.out)
-    except (OfanError, OSError) as error:
+    except OfanError as error:
         print(f"{group.name}: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"{group.name}: {error}", flush=True)  # not to the log, which lies on the same disk
         return 1
     print(done(args.results, group.name, args.key, time.monotonic() - start), flush=True)
     return 0
