@@ -258,7 +258,7 @@ class World(NamedTuple):
     # scratch
     keys: np.ndarray  # int64[B, 2, node capacity]
     words: np.ndarray  # int64[B, node capacity]: packet words, with the sign bit set for one lost on a dying link
-    buckets: np.ndarray  # int64[B, n_buckets + 1]
+    buckets: np.ndarray  # int32[B, n_buckets + 1]
     spill: np.ndarray  # int64[B, rows, 3]: (link, arrival, word) that found the ring full
     lost: np.ndarray  # int64[B, rows, NOTE_COLUMNS]
     freed: np.ndarray  # int64[B, rows]: notices consumed

@@ -89,7 +89,7 @@ def build_world(inputs: Inputs, threads: int) -> World:
     fastest = int(link[:, c.SIZE + 1].min() + link[:, c.GAP].min())
     ports = int(np.diff(in_first).max())
     capacity = ports * (int(conf[c.WINDOW]) // fastest + 2)
-    n_buckets = max(256, 1 << int(np.ceil(np.log2(ports * 16))))
+    n_buckets = max(256, 1 << (4 * ports * per_window - 1).bit_length())  # two a packet, at full rate with as many ACKs
     shift = max(0, int(np.ceil(np.log2(max(1, int(conf[c.WINDOW]) / n_buckets)))))
     conf[c.BUCKET_SHIFT] = TIME_AT + shift
     n_buckets = (int(conf[c.WINDOW]) >> shift) + 2
@@ -144,7 +144,7 @@ def build_world(inputs: Inputs, threads: int) -> World:
         cs=inputs.cs,
         keys=np.zeros((threads, 2, capacity), i64),
         words=np.zeros((threads, capacity), i64),
-        buckets=np.zeros((threads, n_buckets + 1), i64),
+        buckets=np.zeros((threads, n_buckets + 1), np.int32),
         spill=np.zeros((threads, rows, 3), i64),
         lost=np.zeros((threads, rows, c.NOTE_COLUMNS), i64),
         freed=np.zeros((threads, notes), i64),
