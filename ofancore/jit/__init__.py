@@ -6,9 +6,11 @@ brings kernels together, `memory` passes the state on by reference.
 
 from __future__ import annotations
 
+import functools
+
 import numba
 
-from ofancore.jit.cache import CACHE, PACKAGE, digest_of
+from ofancore.jit.cache import CACHE, PACKAGE, digest_of, load_at_once
 from ofancore.jit.linking import Compile
 from ofancore.jit.memory import in_memory, prefetch_read, prefetch_write
 
@@ -19,13 +21,16 @@ __all__ = ["CACHE", "PACKAGE", "digest_of", "in_memory", "inner", "kernel", "pre
 FLAGS = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 
 
-def kernel(function=None, **flags):
+def kernel(function=None, cache: bool = True, **flags):
     """Compile a function that Python calls, in nopython mode and releasing the GIL; its machine code is kept on disk."""
 
     def decorate(function):
-        dispatcher = numba.njit(function, **{**FLAGS, "cache": CACHE is not None, **flags})
+        keep = CACHE is not None and cache
+        dispatcher = numba.njit(function, **FLAGS, **flags, cache=keep)
         if not numba.config.DISABLE_JIT:
             dispatcher.compile = Compile(dispatcher.compile, None)
+            if keep:
+                load_at_once(dispatcher._cache)
         return dispatcher
 
     return decorate if function is None else decorate(function)
@@ -42,7 +47,8 @@ def inner(function=None, forceinline: bool = True):
         if not numba.config.DISABLE_JIT:
             dispatcher.compile = Compile(dispatcher.compile, function.__qualname__)
             dispatcher._insert = lambda *signature, **keys: None  # there is no code that Python could call
-            dispatcher._compile_for_args = kernel(function, cache=False)._compile_for_args
+            as_kernel = functools.cache(lambda: kernel(function, cache=False))
+            dispatcher._compile_for_args = lambda *arguments, **keys: as_kernel()._compile_for_args(*arguments, **keys)
         return dispatcher
 
     return decorate if function is None else decorate(function)

@@ -62,6 +62,11 @@ class Forgiving(caching.IndexDataCacheFile):
             super().save(key, data)
 
 
+def load_at_once(cache: caching.Cache) -> None:
+    """Let a function's machine code be loaded without registering first all that numba could compile, which takes most of a second."""
+    cache.load_overload = cache._load_overload
+
+
 CACHE = _cache_folder()
 if CACHE is not None:
     numba.config.CACHE_DIR = str(CACHE)
