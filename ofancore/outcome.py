@@ -41,6 +41,7 @@ def build_result(i: Inputs, w, status: int, wall: float) -> Result:
         "buffer": int(stats[c.DROPPED_FULL : c.DROPPED_FULL + 2].sum()),
         "dead_link": int(stats[c.DROPPED_DEAD : c.DROPPED_DEAD + 2].sum()),
         "no_route": int(stats[c.DROPPED_NO_ROUTE : c.DROPPED_NO_ROUTE + 2].sum()),
+        "random": int(stats[c.DROPPED_AT_RANDOM : c.DROPPED_AT_RANDOM + 2].sum()),
     }
     at_ports = w.port[:, c.LAST : c.LAST + 2] - w.port[:, c.FIRST : c.FIRST + 2]
     sent_all = int(stats[c.SENT_DATA : c.SENT_DATA + 2].sum())

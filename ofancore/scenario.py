@@ -126,6 +126,7 @@ class FailureKeys(_Part):
     cables: list[CableKeys] = Field(default=[], description="cables that fail in any case")
     capacity: Capacity = Field(0.0, description="share of the rate left on randomly failed cables; 0: dead")
     at_ns: float = Field(0.0, ge=0, le=1e12, description="time of the failure")
+    loss_rate: float = Field(0.0, ge=0, le=0.5, description="each packet that comes to a switch is lost with this probability, always")
     detection_ns: float = Field(0.0, ge=0, le=1e12, description="until the adjacent switches know (left open by the paper)")
     convergence_ns: Annotated[float, Field(ge=0, allow_inf_nan=True)] = Field(
         0.0, description="until all switches know, the paper's G; inf: never"

@@ -139,6 +139,7 @@ def failures(draw, fabric: Fabric):
         "at_ns": draw(times),
         "detection_ns": draw(times),
         "convergence_ns": draw(times | st.sampled_from(["inf", 20_000.0])),
+        "loss_rate": draw(st.sampled_from([0.0, 0.0, 0.001, 0.05, 0.3])),
     }
 
 

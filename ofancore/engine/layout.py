@@ -151,6 +151,8 @@ NOTE_COLUMNS = 4
     _DROPPED_DEAD_ACK,
     DROPPED_NO_ROUTE,  # the switch knows of no way
     _DROPPED_NO_ROUTE_ACK,
+    DROPPED_AT_RANDOM,
+    _DROPPED_AT_RANDOM_ACK,
     REPLACED,  # data packets sent in place of lost ones
     FINISHED,  # flows whose last ACK arrived
     HANDLED,  # packets and sends served in this window (tells an idle window)
@@ -159,7 +161,7 @@ NOTE_COLUMNS = 4
     FREED,  # rows used in `freed`
     FAULT,  # first internal fault, 0: none
     TRIMMED,
-) = range(19)
+) = range(21)
 STATS_COLUMNS = 24
 
 # --- clock[CLOCK_COLUMNS]: where the loop stands, so that it can be left and entered again
@@ -206,7 +208,9 @@ FAULT_SPILL, FAULT_LOST, FAULT_ACKS, FAULT_UPLINK = 1, 2, 3, 4
     CONTROL_PLACES,  # of them a port has room for
     DATA_LOG,  # binary logarithms of the places of a port's two lines in `line`
     CONTROL_LOG,
-) = range(28)
+    LOSS,  # probability that a switch loses a packet, in parts of LOSS_UNIT
+) = range(29)
+LOSS_UNIT = 1 << 30
 CONF_ENTRIES = 32
 
 

@@ -5,7 +5,22 @@ from __future__ import annotations
 import numpy as np
 
 from ofancore.balancers import choose_uplink
-from ofancore.bits import ACK, DATA, EDGE_AT, FLOW_AT, KIND_AT, KIND_MASK, LABEL_AT, LABEL_MASK, PLACE_MASK, POD_AT, SEQ_AT, SEQ_MASK, mix32
+from ofancore.bits import (
+    ACK,
+    DATA,
+    EDGE_AT,
+    FLOW_AT,
+    KIND_AT,
+    KIND_MASK,
+    LABEL_AT,
+    LABEL_MASK,
+    PLACE_MASK,
+    POD_AT,
+    SEQ_AT,
+    SEQ_MASK,
+    mix32,
+    random_below,
+)
 from ofancore.engine import layout as c
 from ofancore.engine.priority import enter_line, serve_ports
 from ofancore.engine.streams import lose, ring_at, transmit
@@ -126,6 +141,7 @@ def forward(w, block, node, tier, known, begin, n):
     prefetch_outputs(w, down, n_down)
     code = w.conf[c.SWITCH_CODE]
     fresh = w.conf[c.FRESH_ACKS] != 0
+    loss = w.conf[c.LOSS]
     for i in range(n):
         key = keys[i]
         at = key & c.PLACE_IN_SCRATCH
@@ -133,6 +149,9 @@ def forward(w, block, node, tier, known, begin, n):
         word = w.words[block, at]
         if word < 0:
             lose(w, block, node, now, word ^ LOST_BIT, c.DROPPED_DEAD)
+            continue
+        if loss > 0 and random_below(w.sw.rng, node, c.LOSS_UNIT) < loss:
+            lose(w, block, node, now, word, c.DROPPED_AT_RANDOM)
             continue
         kind = (word >> KIND_AT) & KIND_MASK
         flow = word >> FLOW_AT

@@ -56,6 +56,7 @@ def inputs_of(prepared: Prepared, until: int | None = None) -> Inputs:
         fresh_acks=scenario.packet.ack_label == "fresh",
         path_acks=scenario.balancer.kind == "host_dr",
         control_places=scenario.packet.control_queue_packets if scenario.packet.control == "priority" else None,
+        loss=round(scenario.failures.loss_rate * 2**30),
         recovery=scenario.recovery.kind,
         rto=timeout(scenario, base_rtt),
         reorder=recovery.get("reorder_packets", 0),

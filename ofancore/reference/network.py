@@ -12,7 +12,7 @@ from ofancore.reference.links import Link
 from ofancore.reference.switches import Request, SwitchTwin
 from ofancore.reference.words import DATA, TRIM, Packet, Random, mix32
 
-BUFFER_FULL, DEAD_LINK, NO_ROUTE = "buffer", "dead_link", "no_route"
+BUFFER_FULL, DEAD_LINK, NO_ROUTE, BY_CHANCE = "buffer", "dead_link", "no_route", "random"
 
 
 class Node:
@@ -51,6 +51,9 @@ class Switch(Node):
         self.run.hops += 1
         if link.lost_after is not None and now > link.lost_after:  # it was still on the link when that died
             self.lose(now, packet, DEAD_LINK)
+            return
+        if self.run.loss and self.rng.below(2**30) < self.run.loss:
+            self.lose(now, packet, BY_CHANCE)
             return
         flow = self.run.flows[packet.flow]
         target = self.run.hosts[flow.src if packet.back else flow.dst]

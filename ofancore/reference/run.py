@@ -9,7 +9,7 @@ from ofancore.reference.congestion import CONTROLS
 from ofancore.reference.events import CHANGE, START, Clock
 from ofancore.reference.hosts import Host
 from ofancore.reference.links import Link, PriorityLink
-from ofancore.reference.network import BUFFER_FULL, DEAD_LINK, NO_ROUTE, Switch
+from ofancore.reference.network import BUFFER_FULL, BY_CHANCE, DEAD_LINK, NO_ROUTE, Switch
 from ofancore.reference.recoveries import RECOVERIES
 from ofancore.reference.transport import Flow
 from ofancore.reference.words import Random
@@ -71,6 +71,7 @@ class Inputs:
     fresh_acks: bool
     path_acks: bool
     control_places: int | None = None  # in the queue of control packets at a switch's port; None: they share the data's
+    loss: int = 0  # of 2**30 packets that come to a switch
     recovery: str = "erasure"
     rto: int = 0
     reorder: int = 0  # packets that must overtake one before it is taken for lost
@@ -97,11 +98,12 @@ class Run:
         self.fresh_acks = inputs.fresh_acks
         self.path_acks = inputs.path_acks
         self.edges_per_pod = inputs.edges_per_pod
+        self.loss = inputs.loss
         self.oracle = inputs.recovery == "erasure"
         self.trimming = inputs.recovery == "trim"
         self.hops = self.replaced = self.trimmed = 0
         self.sent, self.delivered = [0, 0], [0, 0]
-        self.dropped = {BUFFER_FULL: [0, 0], DEAD_LINK: [0, 0], NO_ROUTE: [0, 0]}
+        self.dropped = {reason: [0, 0] for reason in (BUFFER_FULL, DEAD_LINK, NO_ROUTE, BY_CHANCE)}
         self.flows = [
             Flow(number, f.src, f.dst, f.packets, f.delay, f.waits, list(f.followers), to_send=f.packets)
             for number, f in enumerate(inputs.flows)

@@ -77,7 +77,7 @@ def test_an_incast_drains_in_its_closed_form_time(case, packet, balancer, m, see
     receiver = pairs[0][1]
     last = result.links[result.links["class"] == 5].iloc[receiver]
     assert last["data"] == len(pairs) * m
-    assert result.drops == {"buffer": 0, "dead_link": 0, "no_route": 0}
+    assert result.drops == {"buffer": 0, "dead_link": 0, "no_route": 0, "random": 0}
 
 
 @pytest.mark.parametrize("hops", [2, 4, 6])

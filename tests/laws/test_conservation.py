@@ -29,7 +29,7 @@ def check(result):
     switches = sorted(set(links["head"]) & set(links["tail"]) - set(nic["tail"]))
     missing = (entered.loc[switches] - left.loc[switches]).to_numpy()
     assert (missing >= 0).all()
-    assert missing.sum() <= packets["in_flight"] + result.drops["no_route"] + result.drops["dead_link"]
+    assert missing.sum() <= packets["in_flight"] + result.drops["no_route"] + result.drops["dead_link"] + result.drops["random"]
 
     if result.finished:
         assert packets["in_flight"] == 0

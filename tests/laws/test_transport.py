@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from reference.twins import run_engine
 from scenarios import connected, examples, scenarios
 
@@ -65,10 +66,12 @@ def test_incast_into_a_buffer_of_four_packets_ends(congestion, recovery):
 @pytest.mark.parametrize("recovery", RECOVERY)
 @pytest.mark.parametrize("congestion", WINDOWED)
 def test_windows_keep_their_limits(congestion, recovery):
+    """At any moment: runs are stopped early."""
+
     @examples(15)
-    @given(scenarios(congestion=(congestion,), recovery=(recovery,)))
-    def run(keys):
-        prepared = prepare(connected(keys))
+    @given(scenarios(congestion=(congestion,), recovery=(recovery,)), st.floats(0.003, 1.0))
+    def run(keys, stop):
+        prepared = prepare(connected({**keys, "time_limit_ns": stop * keys["time_limit_ns"]}))
         w, _ = run_engine(prepared)
         windows, cap = w.cs.cc[:, base.CWND], w.cs.par[base.CAP]
         assert (windows >= 1).all()
@@ -80,7 +83,7 @@ def test_windows_keep_their_limits(congestion, recovery):
 
 
 def two_flows(congestion, message_packets=6000, **keys):
-    """Two hosts of other pods that send to one host for long; the second starts when the first has the link for itself."""
+    """Two hosts of other pods that send to one host for long."""
     workload = {"kind": "pairs", "message_packets": message_packets, "pairs": [[4, 0], [8, 0]]}
     fabric = {"radix": 4, "unlimited_buffer": True}
     data = {"fabric": fabric, "workload": workload, "balancer": {"kind": "ofan"}, "congestion": congestion, "recovery": {"kind": "sack"}}
@@ -100,6 +103,24 @@ def test_two_flows_share_a_link(congestion):
     assert result.cct_ns < alone / (0.6 if congestion == "dctcp" else 0.9)
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("congestion", [*WINDOWED, "dcqcn"])
+def test_a_late_flow_comes_to_its_share(congestion, seed):
+    """One flow starts when the other has had the link for itself for 43 or 58 us.
+
+    Rates that converge leave a head start that does not grow: of ten times as many packets it is a smaller part.
+    """
+
+    def apart(message_packets):
+        flows = two_flows({"kind": congestion}, message_packets, start_jitter_ns=80_000.0, seed=seed).flows
+        assert abs(flows["started_ns"].diff().iloc[-1]) > 40_000
+        return abs(flows["done_ns"].diff().iloc[-1]) / flows["done_ns"].max()
+
+    late = apart(60_000)
+    assert late < 0.15
+    assert late < 0.6 * apart(6_000)
+
+
 @pytest.mark.parametrize("kind", ["swift", "mswift"])
 @pytest.mark.parametrize("target", [5.0, 20.0])
 def test_delay_controls_hold_the_queue_near_their_target(kind, target):
@@ -108,6 +129,22 @@ def test_delay_controls_hold_the_queue_near_their_target(kind, target):
     links = result.links
     queue = links.loc[(links["class"] == 5), "queue_mean_bytes"].max() / 4178
     assert target / 4 < queue < 2 * target
+
+
+@pytest.mark.parametrize("target", [0.25, 0.5, 1.0])
+def test_nscc_holds_the_queue_near_its_target(target):
+    """The target is a share of the base round trip, in which 150 packets leave."""
+    result = two_flows({"kind": "nscc", "target_rtts": target, "initial_window_bdp": 0.3})
+    queue = result.links.loc[(result.links["class"] == 5), "queue_mean_bytes"].max() / 4178
+    assert 0.7 < queue / (150 * target) < 1.4
+
+
+def test_dcqcn_holds_the_queue_near_its_threshold():
+    """Marks begin at 10% of 800 KB, 19 packets: rates fall before many more wait, and the link stays busy."""
+    result = two_flows({"kind": "dcqcn"}, message_packets=20_000)
+    queue = result.links.loc[(result.links["class"] == 5), "queue_mean_bytes"].max() / 4178
+    assert 19 / 4 < queue < 2 * 19
+    assert result.cct_ns < 2 * 20_000 * 4178 * 8 / 800 / 0.8
 
 
 def test_dctcp_holds_the_queue_below_its_threshold():
@@ -149,6 +186,19 @@ def test_trimming_repairs_without_timeouts():
     assert result.trimmed_packets > 0
     assert result.resent_packets == result.trimmed_packets
     assert result.timeouts == 0
+
+
+@pytest.mark.parametrize("recovery", RECOVERY)
+@pytest.mark.parametrize("congestion", CONGESTION)
+def test_messages_arrive_over_lossy_switches(congestion, recovery):
+    """Of 100 packets one is lost at each switch, data and ACKs alike."""
+    keys = {"fabric": {"radix": 4}, "workload": {"message_packets": 200}, "balancer": {"kind": "ops"}, "time_limit_ns": 1e8}
+    parts = {"congestion": {"kind": congestion}, "recovery": {"kind": recovery}, "failures": {"loss_rate": 0.01}}
+    result = simulate(Scenario.from_dict(keys | parts))
+    check(result)
+    assert result.finished
+    visits = result.packet_hops - result.packets["delivered"]
+    assert 0.006 < result.drops["random"] / visits < 0.014
 
 
 def test_a_dead_link_that_is_never_learnt_of_costs_timeouts_but_no_data():

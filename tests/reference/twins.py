@@ -54,6 +54,7 @@ def engine_state(w, scenario) -> dict[str, list]:
         state[f"dropped.buffer.{name}"] = stats[c.DROPPED_FULL + kind]
         state[f"dropped.dead_link.{name}"] = stats[c.DROPPED_DEAD + kind]
         state[f"dropped.no_route.{name}"] = stats[c.DROPPED_NO_ROUTE + kind]
+        state[f"dropped.random.{name}"] = stats[c.DROPPED_AT_RANDOM + kind]
     state |= {f"flow.{name}": w.tx[:, column] for name, column in TX.items()}
     state |= {f"flow.{name}": w.rx[:, column] for name, column in RX.items()}
     if scenario.recovery.kind == "erasure":
