@@ -127,6 +127,12 @@ def test_a_run_makes_everything_whole(checkout, first):
     assert "Nothing to be done" in checkout.run()
 
 
+def test_one_core_makes_the_same_bytes(first, tmp_path):
+    alone = Checkout(tmp_path)
+    alone.run("--cores", "1")
+    assert alone.made() == first
+
+
 def test_the_report_is_one_page_without_addresses_to_load_from(checkout, first):
     checkout.run("--report", "out/report.html")
     page = (checkout.folder / "out/report.html").read_text()
