@@ -236,14 +236,18 @@ def rows(
         title=None,
         axis=alt.Axis(ticks=False, domain=False, grid=True, labels=names, labelLimit=300, labelPadding=8),
     )
+    # A little apart, so that no mark hides another.
+    offset = alt.YOffset("scheme:N", sort=schemes, scale=alt.Scale(domain=schemes, paddingOuter=2))
     xe = x_axis.encode(alt.X, "mean")
     tips = [alt.Tooltip("row:N", title="choice"), *_tooltips("mean", x_axis, x_axis, {"seeds": "seeds", "unfinished": "runs not finished"})]
     del tips[2]
     base = alt.Chart(data)
     bars = base.mark_rule(strokeWidth=2).encode(
-        y=y, x=alt.X("from:Q", scale=xe["scale"], title=x_axis.title), x2="to:Q", color=color, opacity=faded
+        y=y, yOffset=offset, x=alt.X("from:Q", scale=xe["scale"], title=x_axis.title), x2="to:Q", color=color, opacity=faded
     )
-    points = base.mark_point(size=60, filled=True).encode(xe, y, color, shape, tooltip=tips, opacity=faded).add_params(pick)
+    points = (
+        base.mark_point(size=46, filled=True, opacity=1).encode(xe, y, offset, color, shape, tooltip=tips, opacity=faded).add_params(pick)
+    )
     under, over = marked(x_axis, marks)
     size = step * data["row"].nunique()
     return _panel([*under, bars, points, *over], width, size, panel, cut)
