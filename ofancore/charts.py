@@ -237,7 +237,7 @@ def rows(
         axis=alt.Axis(ticks=False, domain=False, grid=True, labels=names, labelLimit=300, labelPadding=8),
     )
     # A little apart, so that no mark hides another.
-    offset = alt.YOffset("scheme:N", sort=schemes, scale=alt.Scale(domain=schemes, paddingOuter=2))
+    offset = alt.YOffset("scheme:N", sort=schemes, scale=alt.Scale(domain=schemes, paddingOuter=1))
     xe = x_axis.encode(alt.X, "mean")
     tips = [alt.Tooltip("row:N", title="choice"), *_tooltips("mean", x_axis, x_axis, {"seeds": "seeds", "unfinished": "runs not finished"})]
     del tips[2]
