@@ -33,6 +33,39 @@ def _tooltips(x: str, x_axis: Axis, y_axis: Axis, extra: dict) -> list:
     return tips + [alt.Tooltip(f"{c}:Q", title=t) for c, t in extra.items()]
 
 
+CUT = "intervals that reach below the axis are cut"
+
+
+def _within(data: pd.DataFrame, axis: Axis, others=(), signed: bool = False) -> tuple[Axis, pd.DataFrame, str]:
+    """The axis with limits, the table with `from` and `to` (the part of an interval that is drawn), and `CUT` if that is not all of it.
+
+    A log axis ends at half the smallest mean, and one of a quantity that cannot be negative at zero, however far an interval reaches.
+    """
+    lows = data["low"]
+    if axis.log:
+        lows = lows[lows >= data["mean"].min() / 2]
+    elif not signed and data["mean"].min() >= 0:
+        lows = lows.clip(lower=0)
+    axis = axis.over([*data["mean"], *lows, *data["high"], *others])
+    drawn = data[["low", "high"]].clip(*axis.limits)
+    cut = bool((data["low"] < axis.limits[0]).any())
+    return axis, data.assign(**{"from": drawn["low"], "to": drawn["high"]}), CUT if cut else ""
+
+
+def _is_cut(chart) -> bool:
+    return getattr(chart, "description", None) == CUT or any(_is_cut(x) for x in getattr(chart, "layer", ()))
+
+
+def _panel(layers: list, width: int, height: int, name: str, cut: str) -> alt.LayerChart:
+    described = {"description": cut} if cut else {}
+    return alt.layer(*layers).properties(width=width, height=height, title=panel_title(name), **described)
+
+
+def _hollow(table: pd.DataFrame, size: int) -> alt.Chart:
+    """Marks of runs of which some did not finish."""
+    return alt.Chart(table).mark_point(size=size, filled=False, fill="white", strokeWidth=1.5, opacity=1)
+
+
 def lines(
     table: pd.DataFrame,
     x: str,
@@ -55,26 +88,22 @@ def lines(
     data["x"] = data[x].astype(float)
     if y_axis.log:
         data = data[data["mean"] > 0]
-        data["low"] = data["low"].clip(lower=data["mean"].min() / 2)
     law_values = [] if laws is None else list(laws["y"])
     x_axis = x_axis.over(list(data["x"]) + ([] if laws is None else list(laws[x])))
-    y_axis = y_axis.over([*data["low"], *data["high"], *law_values])
-    data[["low", "high"]] = data[["low", "high"]].clip(*y_axis.limits)
+    y_axis, data, cut = _within(data, y_axis, law_values)
     sc = scales(labels)
     base = alt.Chart(data)
     xe, ye = x_axis.encode(alt.X, "x"), y_axis.encode(alt.Y, "mean")
     tips = _tooltips("x", x_axis, y_axis, {"seeds": "seeds", "unfinished": "runs not finished"})
     layers = [
-        base.mark_area(opacity=0.16).encode(xe, alt.Y("low:Q", scale=ye["scale"], title=y_axis.title), alt.Y2("high:Q"), sc["color"],
+        base.mark_area(opacity=0.16).encode(xe, alt.Y("from:Q", scale=ye["scale"], title=y_axis.title), alt.Y2("to:Q"), sc["color"],
                                             opacity=alt.when(pick).then(alt.value(0.16)).otherwise(alt.value(0.02))),
         base.mark_line(strokeWidth=1.8).encode(xe, ye, sc["color"], sc["strokeDash"], opacity=faded),
         base.mark_point(size=34, filled=True).encode(xe, ye, sc["color"], sc["shape"], tooltip=tips, opacity=faded).add_params(pick),
     ]  # fmt: skip
     hollow = data[data["unfinished"] > 0]
     if len(hollow):
-        layers.append(
-            alt.Chart(hollow).mark_point(size=90, filled=False, strokeWidth=1.4).encode(xe, ye, sc["color"], tooltip=tips, opacity=faded)
-        )
+        layers.append(_hollow(hollow, 46).encode(xe, ye, sc["color"], sc["shape"], tooltip=tips, opacity=faded))
     ending = [] if not ends else [(name_of(k), k, g.sort_values("x").iloc[-1]) for k, g in data.groupby("label")]
     texts = [(n, style(k).colour, r["mean"], n) for n, k, r in ending]
     if laws is not None:
@@ -93,7 +122,7 @@ def lines(
                 x=alt.value(width), y=y_axis.encode(alt.Y, "y"), text="scheme:N", color=alt.Color("colour:N", scale=None), opacity=faded
             )
         )
-    return alt.layer(*layers).properties(width=width, height=height, title=panel_title(panel))
+    return _panel(layers, width, height, panel, cut)
 
 
 Mark = tuple[float, float, str]  # from, to, text: a band, or a dashed line where both are the same
@@ -117,17 +146,30 @@ def marked(axis: Axis, marks: tuple[Mark, ...]) -> tuple[list, list]:
 
 
 def dots(
-    table: pd.DataFrame, y_axis: Axis, panel: str = "", width: int = WIDTH, row: int = 22, marks: tuple[Mark, ...] = (), names: bool = True
+    table: pd.DataFrame,
+    y_axis: Axis,
+    panel: str = "",
+    width: int = WIDTH,
+    row: int = 22,
+    marks: tuple[Mark, ...] = (),
+    names: bool = True,
+    signed: bool = False,
+    each: pd.Series | None = None,
 ) -> alt.LayerChart:
-    """One row per scheme: mean as a dot, 95% interval as a bar. For comparisons at one point, with each other and with `marks`."""
+    """One row per scheme: mean as a dot, 95% interval as a bar. For comparisons at one point, with each other and with `marks`.
+
+    `signed`: a quantity that may be negative. `each`: single runs (indexed by label), drawn in place of mean and interval. Where runs did
+    not finish, the mark is hollow and a note beside the panel counts them.
+    """
     data = table.copy()
     data["scheme"] = data["label"].map(name_of)
     shown = data[data["mean"].notna()].copy()
     if y_axis.log:
         shown = shown[shown["mean"] > 0]
-        shown["low"] = shown["low"].clip(lower=shown["mean"].min() / 2)
-    y_axis = y_axis.over([*shown["low"], *shown["high"], *(v for mark in marks for v in mark[:2])])
-    shown[["low", "high"]] = shown[["low", "high"]].clip(*y_axis.limits)
+    if each is not None:
+        shown[["low", "high"]] = math.nan
+    others = [*(v for mark in marks for v in mark[:2]), *(() if each is None else each)]
+    y_axis, shown, cut = _within(shown, y_axis, others, signed)
     labels = order(table["label"])
     sc = scales(labels)
     rows = alt.Y(
@@ -139,24 +181,31 @@ def dots(
     xe = y_axis.encode(alt.X, "mean")
     tips = _tooltips("mean", y_axis, y_axis, {"seeds": "seeds", "unfinished": "runs not finished"})
     del tips[1]
-    base = alt.Chart(shown)
-    layers = [
-        base.mark_rule(strokeWidth=2.4).encode(
-            y=rows, x=alt.X("low:Q", scale=xe["scale"], title=y_axis.title), x2="high:Q", color=sc["color"], opacity=faded
-        ),
-        base.mark_point(size=70, filled=True, opacity=1)
-        .encode(xe, rows, sc["color"], sc["shape"], tooltip=tips, opacity=faded)
-        .add_params(pick),
-    ]
+    if each is None:
+        base = alt.Chart(shown)
+        layers = [
+            base.mark_rule(strokeWidth=2.4).encode(
+                y=rows, x=alt.X("from:Q", scale=xe["scale"], title=y_axis.title), x2="to:Q", color=sc["color"], opacity=faded
+            ),
+            base.mark_point(size=70, filled=True, opacity=1)
+            .encode(xe, rows, sc["color"], sc["shape"], tooltip=tips, opacity=faded)
+            .add_params(pick),
+        ]
+        hollow = shown[shown["unfinished"] > 0]
+        if len(hollow):
+            layers.append(_hollow(hollow, 70).encode(xe, rows, sc["color"], sc["shape"], tooltip=tips, opacity=faded))
+    else:
+        single = pd.DataFrame({"scheme": [name_of(x) for x in each.index], "mean": each.to_numpy()})
+        base = alt.Chart(single).mark_point(size=46, filled=False, strokeWidth=1.5, opacity=0.8)
+        layers = [base.encode(xe, rows, sc["color"], sc["shape"], tooltip=["scheme:N", "mean:Q"]).add_params(pick)]
     lost = data[data["unfinished"] > 0].copy()
     if len(lost):
         lost["note"] = [f"{u} of {s} runs did not finish" for u, s in zip(lost["unfinished"], lost["seeds"], strict=True)]
-        lost["at"] = lost["high"].where(lost["high"].notna(), y_axis.limits[0])
         text = alt.Chart(lost).mark_text(align="left", dx=9, fontSize=10, color=FAINT)
-        layers.append(text.encode(x=alt.X("at:Q", scale=xe["scale"]), y=rows, text="note:N"))
+        layers.append(text.encode(x=alt.value(width), y=rows, text="note:N"))
     under, over = marked(y_axis, marks)
     layers = [*under, *layers, *over]
-    return alt.layer(*layers).properties(width=width, height=row * len(labels), title=panel_title(panel))
+    return _panel(layers, width, row * len(labels), panel, cut)
 
 
 def rows(
@@ -174,9 +223,7 @@ def rows(
     data["scheme"], data["row"] = data["label"].map(name_of), data[row]
     if x_axis.log:
         data = data[data["mean"] > 0]
-        data["low"] = data["low"].clip(lower=data["mean"].min() / 2)
-    x_axis = x_axis.over([*data["low"], *data["high"], *(v for mark in marks for v in mark[:2])])
-    data[["low", "high"]] = data[["low", "high"]].clip(*x_axis.limits)
+    x_axis, data, cut = _within(data, x_axis, [v for mark in marks for v in mark[:2]])
     labels = order(table["label"])
     schemes = [name_of(x) for x in labels]
     legend = alt.Legend(title=None, orient="bottom", columns=3)
@@ -189,17 +236,21 @@ def rows(
         title=None,
         axis=alt.Axis(ticks=False, domain=False, grid=True, labels=names, labelLimit=300, labelPadding=8),
     )
+    # A little apart, so that no mark hides another.
+    offset = alt.YOffset("scheme:N", sort=schemes, scale=alt.Scale(domain=schemes, paddingOuter=1))
     xe = x_axis.encode(alt.X, "mean")
     tips = [alt.Tooltip("row:N", title="choice"), *_tooltips("mean", x_axis, x_axis, {"seeds": "seeds", "unfinished": "runs not finished"})]
     del tips[2]
     base = alt.Chart(data)
     bars = base.mark_rule(strokeWidth=2).encode(
-        y=y, x=alt.X("low:Q", scale=xe["scale"], title=x_axis.title), x2="high:Q", color=color, opacity=faded
+        y=y, yOffset=offset, x=alt.X("from:Q", scale=xe["scale"], title=x_axis.title), x2="to:Q", color=color, opacity=faded
     )
-    points = base.mark_point(size=60, filled=True).encode(xe, y, color, shape, tooltip=tips, opacity=faded).add_params(pick)
+    points = (
+        base.mark_point(size=46, filled=True, opacity=1).encode(xe, y, offset, color, shape, tooltip=tips, opacity=faded).add_params(pick)
+    )
     under, over = marked(x_axis, marks)
     size = step * data["row"].nunique()
-    return alt.layer(*under, bars, points, *over).properties(width=width, height=size, title=panel_title(panel))
+    return _panel([*under, bars, points, *over], width, size, panel, cut)
 
 
 def vertical(x_axis: Axis, at: float, text: str, height: int = HEIGHT) -> alt.LayerChart:
@@ -230,7 +281,9 @@ def setup(runs: pd.DataFrame, *more: str) -> str:
 
 
 def figure(panels: list, finding: str, setup: str | list[str], columns: int = 2) -> alt.ConcatChart:
-    """Panels under one title."""
+    """Panels under one title; the set-up says so where an interval does not fit."""
+    if any(_is_cut(panel) for panel in panels):
+        setup = [*([setup] if isinstance(setup, str) else setup), CUT]
     with warnings.catch_warnings():
         # All panels share the selection `pick` on purpose: a click isolates a scheme in every one.
         warnings.filterwarnings("ignore", message="Automatically deduplicated selection parameter")

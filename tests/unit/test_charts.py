@@ -132,3 +132,19 @@ def test_saved_files_are_complete_offline_and_repeatable(tmp_path, table):
 def test_setup_names_hosts_rate_and_seeds():
     runs = pd.DataFrame({"fabric.radix": [4, 8], "fabric.link_gbps": 800.0, "experiment": "e", "label": "a", "seed": [0, 1]})
     assert charts.setup(runs, "more") == "16 to 128 hosts, 800 Gb/s, more, 2 seeds, mean and 95% interval"
+
+
+def test_an_interval_that_does_not_fit_is_cut_at_the_axis_and_the_figure_says_so(table):
+    at = table[table["m"] == 64]
+    whole = charts.figure([charts.dots(at.assign(low=at["mean"], high=at["mean"]), Axis("q", log=True))], "A finding", "a set-up")
+    assert charts.CUT not in drawn(whole)
+    for axis in (Axis("q", log=True), Axis("q")):
+        panels = (charts.dots(at.assign(low=-1.0), axis), charts.rows(at.assign(low=-1.0, c="x"), "c", axis))
+        for panel in (*panels, charts.lines(table.assign(low=-1.0), "m", Axis("m"), axis)):
+            assert charts.CUT in drawn(charts.figure([panel], "A finding", "a set-up"))
+
+
+def test_single_runs_take_the_place_of_mean_and_interval(table):
+    at = table[table["m"] == 64]
+    text = drawn(charts.dots(at, Axis("q"), each=pd.Series([1.0, 2.0], index=[at["label"].iloc[0]] * 2)))
+    assert charts.name_of(at["label"].iloc[0]) in text
