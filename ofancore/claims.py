@@ -1,8 +1,9 @@
 """From raw runs and the config's criteria to verdicts: `results/claims.{json,md,html}`.
 
 A check passes when the whole 95% interval of its measure lies in the band, fails when the whole interval lies outside, and
-is open otherwise. A claim is *reproduced* when all its checks pass, *not reproduced* when none does, *partly* in between,
-and *not yet measured* without checks. A failed claim is a result, never an error; a missing raw run is an error.
+is open otherwise. A claim is *reproduced* when all its checks pass, *partly* when some do, *not reproduced* when none does and
+one fails, *undecided* when all are open, and *not yet measured* without checks. A failed claim is a result, never an error; a
+missing raw run is an error.
 """
 
 from __future__ import annotations
@@ -19,7 +20,11 @@ from ofancore.errors import OfanError
 from ofancore.metrics import fitted_exponent, mean_interval, ratio_interval, select, shown
 from ofancore.plan import write_file
 
-REPRODUCED, PARTLY, NOT, UNMEASURED = "reproduced", "partly", "not reproduced", "not yet measured"
+REPRODUCED, PARTLY, NOT, UNDECIDED, UNMEASURED = "reproduced", "partly", "not reproduced", "undecided", "not yet measured"
+HOW = (
+    "Measured: mean and 95% interval over seeds. Criteria were written in the config before the run. "
+    "A check is open when only part of its interval lies in the band."
+)
 
 
 @dataclass(frozen=True)
@@ -71,8 +76,10 @@ def measure(check: Check, label: str, runs) -> Outcome:
 def verdict(outcomes: list[Outcome]) -> str:
     if not outcomes:
         return UNMEASURED
-    passed = [o.passed == "yes" for o in outcomes]
-    return REPRODUCED if all(passed) else PARTLY if any(passed) else NOT
+    found = {o.passed for o in outcomes}
+    if "yes" in found:
+        return REPRODUCED if found == {"yes"} else PARTLY
+    return NOT if "no" in found else UNDECIDED
 
 
 def evaluate(claims: dict[str, Claim], runs_of) -> list[dict]:
@@ -107,7 +114,7 @@ def _measured(check: dict) -> str:
 
 
 def markdown(table: list[dict]) -> str:
-    lines = ["# Claims", "", "Measured: mean and 95% interval over seeds. Criteria were written in the config before the run.", ""]
+    lines = ["# Claims", "", HOW, ""]
     lines += ["| claim | paper | verdict | checks passed | figure |", "|---|---|---|---|---|"]
     for c in table:
         passed = f"{sum(k['passed'] == 'yes' for k in c['checks'])} of {len(c['checks'])}" if c["checks"] else ""
@@ -126,10 +133,10 @@ table {{ border-collapse: collapse; margin: 8px 0 24px; width: 100% }}
 th, td {{ text-align: left; vertical-align: top; padding: 5px 10px; border-bottom: 1px solid #e6e6e6 }}
 th {{ color: #767676; font-weight: normal }} .v {{ white-space: nowrap; font-weight: bold }}
 .reproduced, .yes {{ color: #00664B }} .partly, .open {{ color: #B97A00 }} .not, .no {{ color: #D55E00 }} .unmeasured {{ color: #767676 }}
-</style><h1>Claims</h1><p>Measured: mean and 95% interval over seeds. Criteria were written in the config before the run.</p>
+</style><h1>Claims</h1><p>{how}</p>
 <table><tr><th>claim<th><th>paper<th>verdict<th>checks passed<th>figure</tr>{rows}</table>{details}</html>
 """
-_CLASS = {REPRODUCED: "reproduced", PARTLY: "partly", NOT: "not", UNMEASURED: "unmeasured"}
+_CLASS = {REPRODUCED: "reproduced", PARTLY: "partly", NOT: "not", UNDECIDED: "open", UNMEASURED: "unmeasured"}
 
 
 def web_page(table: list[dict]) -> str:
@@ -150,7 +157,7 @@ def web_page(table: list[dict]) -> str:
                 f"<p>{e(c['claim'])}. Paper: {e(c['paper'])} ({e(c['source'])}).</p>"
                 f"<table><tr><th>criterion<th>scheme<th>measured<th>band<th>passed</tr>{checks}</table>"
             )
-    return PAGE.format(rows="".join(rows), details="".join(details))
+    return PAGE.format(how=HOW, rows="".join(rows), details="".join(details))
 
 
 def main(arguments: list[str] | None = None) -> int:

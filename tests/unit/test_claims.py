@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 
@@ -75,6 +76,14 @@ def claim(*checks: Check) -> Claim:
 def test_verdicts(checks, verdict):
     (row,) = claims.evaluate({"C1": claim(*checks)}, lambda _: runs())
     assert row["verdict"] == verdict
+
+
+def test_a_claim_with_open_checks_only_is_undecided():
+    passed = claims.measure(check(), "flat", runs())
+    is_open, no = (dataclasses.replace(passed, passed=word) for word in ("open", "no"))
+    assert claims.verdict([is_open, is_open]) == claims.UNDECIDED
+    assert claims.verdict([is_open, no]) == claims.NOT
+    assert claims.verdict([is_open, passed]) == claims.PARTLY
 
 
 def test_tables_say_it_all_and_escape():
