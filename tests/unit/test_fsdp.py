@@ -256,5 +256,5 @@ def test_refusals(keys, text):
 
 
 def test_too_many_flows_are_refused():
-    with pytest.raises(ScenarioError, match="more than 16777216 flows"):
+    with pytest.raises(ScenarioError, match="more than 8388608 flows"):
         expand(Fabric.build(32), shards=10**6)
