@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import pickle
 import tempfile
 from pathlib import Path
 
@@ -60,6 +61,19 @@ class Forgiving(caching.IndexDataCacheFile):
     def save(self, key, data):
         with contextlib.suppress(OSError):
             super().save(key, data)
+
+    def _save_data(self, name, data):
+        data = self._dump(data)
+        with self._open_for_write(self._data_path(name)) as file:
+            file.write(hashlib.sha256(data).digest() + data)
+
+    def _load_data(self, name):
+        """What a file holds; damaged machine code would not raise later, but crash."""
+        kept = Path(self._data_path(name)).read_bytes()
+        digest, data = kept[:32], kept[32:]
+        if hashlib.sha256(data).digest() != digest:
+            raise ValueError(f"{name} is damaged")
+        return pickle.loads(data)
 
 
 def load_at_once(cache: caching.Cache) -> None:

@@ -28,6 +28,17 @@ def test_files_cut_short_are_made_anew(code, tmp_path, suffix, kept):
     assert code.load("signature") == ("anew",)
 
 
+@pytest.mark.parametrize("at", [0, 40, -1])
+def test_a_flipped_byte_is_noticed(code, tmp_path, at):
+    (path,) = tmp_path.glob("*.nbc")
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1
+    path.write_bytes(data)
+    assert code.load("signature") is None
+    code.save("signature", ("anew",))
+    assert code.load("signature") == ("anew",)
+
+
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"])
 def test_files_of_something_else_are_made_anew(code, tmp_path, suffix):
     (path,) = tmp_path.glob(f"*.{suffix}")
