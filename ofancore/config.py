@@ -29,7 +29,7 @@ DottedKey = Annotated[str, Field(pattern=r"^[a-z_]+(\.[a-z_]+)*$")]
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
 class Experiment(_Strict):
