@@ -16,6 +16,7 @@ from ofancore.plan import write_file
 
 GUESSED_SECONDS = 60.0  # as if so many expected seconds had already taken what they should
 
+
 def _folder(results: str | Path) -> Path:
     return Path(results) / "raw" / ".progress"
 
