@@ -32,3 +32,5 @@ rule all:
         expand(f"{RESULTS}/figures/{{figure}}.{{form}}", figure=CONFIG.figures, form=["svg", "png", "html"]),
         expand(f"{RESULTS}/numbers/{{figure}}.json", figure=CONFIG.figures),
         expand(f"{RESULTS}/claims.{{form}}", form=["json", "md", "html"]),
+    message:
+        f"All figures and the claims are in {RESULTS}"

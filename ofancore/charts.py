@@ -17,9 +17,9 @@ import pandas as pd
 from altair.utils.html import INLINE_HTML_TEMPLATE
 
 from ofancore.jit import CACHE
-from ofancore.palette import name_of, order, style
+from ofancore.palette import Style, name_of, order, style, text_colour
 from ofancore.plan import write_file
-from ofancore.theme import FAINT, HEIGHT, INK, WIDTH, Axis, faded, panel_title, pick, powers_of_two, scales, spread, title
+from ofancore.theme import FAINT, GRID, HEIGHT, INK, WIDTH, Axis, faded, panel_title, pick, powers_of_two, scales, spread, title
 
 __all__ = ["Axis", "dots", "figure", "lines", "marked", "name_of", "order", "powers_of_two", "rows", "save", "setup", "style", "vertical"]
 
@@ -66,6 +66,25 @@ def _hollow(table: pd.DataFrame, size: int) -> alt.Chart:
     return alt.Chart(table).mark_point(size=size, filled=False, fill="white", strokeWidth=1.5, opacity=1)
 
 
+def _names(texts: list[tuple[str, Style | None, float]], y_axis: Axis, width: int) -> list[alt.Chart]:
+    """Names beside a panel, each at its place on the y axis, after the mark of its scheme; a law (no style) has none."""
+    rows = [
+        {"scheme": name, "y": y, "ink": text_colour(s.colour) if s else FAINT, "colour": s and s.colour, "marker": s and s.marker}
+        for name, s, y in texts
+    ]
+    data = pd.DataFrame(rows)
+    ye = y_axis.encode(alt.Y, "y")
+    # Colours as values, not by the scale: the laws are no schemes.
+    text = alt.Chart(data).mark_text(align="left", dx=17, fontSize=10.5, clip=False)
+    marks = alt.Chart(data[data["marker"].notna()]).mark_point(size=30, filled=True, xOffset=9)
+    return [
+        marks.encode(
+            x=alt.value(width), y=ye, color=alt.Color("colour:N", scale=None), shape=alt.Shape("marker:N", scale=None), opacity=faded
+        ),
+        text.encode(x=alt.value(width), y=ye, text="scheme:N", color=alt.Color("ink:N", scale=None), opacity=faded),
+    ]
+
+
 def lines(
     table: pd.DataFrame,
     x: str,
@@ -105,23 +124,16 @@ def lines(
     if len(hollow):
         layers.append(_hollow(hollow, 46).encode(xe, ye, sc["color"], sc["shape"], tooltip=tips, opacity=faded))
     ending = [] if not ends else [(name_of(k), k, g.sort_values("x").iloc[-1]) for k, g in data.groupby("label")]
-    texts = [(n, style(k).colour, r["mean"], n) for n, k, r in ending]
+    texts = [(n, style(k), r["mean"]) for n, k, r in ending]
     if laws is not None:
         lawful = laws.rename(columns={x: "x"})
         lawful = lawful[(lawful["y"] >= y_axis.limits[0]) & (lawful["y"] <= y_axis.limits[1])]
         line = alt.Chart(lawful).mark_line(strokeWidth=0.9, color=FAINT)
         layers.insert(0, line.encode(xe, y_axis.encode(alt.Y, "y"), detail="law:N", tooltip=[alt.Tooltip("law:N", title="closed form")]))
-        texts += [(k, FAINT, g.sort_values("x").iloc[-1]["y"], k) for k, g in lawful.groupby("law")]
+        texts += [(k, None, g.sort_values("x").iloc[-1]["y"]) for k, g in lawful.groupby("law")]
     if texts:
-        places = spread([y_axis.pixel(v, height) for _, _, v, _ in texts], 12.5, 2, height - 2)
-        rows = [{"scheme": n, "colour": c, "y": y_axis.value_at(p, height)} for (n, c, _, _), p in zip(texts, places, strict=True)]
-        # Colours as values, not by the scale: the laws are no schemes.
-        text = alt.Chart(pd.DataFrame(rows)).mark_text(align="left", dx=7, fontSize=10.5, clip=False)
-        layers.append(
-            text.encode(
-                x=alt.value(width), y=y_axis.encode(alt.Y, "y"), text="scheme:N", color=alt.Color("colour:N", scale=None), opacity=faded
-            )
-        )
+        places = spread([y_axis.pixel(v, height) for *_, v in texts], 12.5, 2, height - 2)
+        layers += _names([(n, s, y_axis.value_at(p, height)) for (n, s, _), p in zip(texts, places, strict=True)], y_axis, width)
     return _panel(layers, width, height, panel, cut)
 
 
@@ -234,7 +246,7 @@ def rows(
         "row:N",
         sort=list(dict.fromkeys(table[row])),
         title=None,
-        axis=alt.Axis(ticks=False, domain=False, grid=True, labels=names, labelLimit=300, labelPadding=8),
+        axis=alt.Axis(ticks=False, domain=False, grid=False, labels=names, labelLimit=300, labelPadding=8),
     )
     # A little apart, so that no mark hides another.
     offset = alt.YOffset("scheme:N", sort=schemes, scale=alt.Scale(domain=schemes, paddingOuter=1))
@@ -249,6 +261,9 @@ def rows(
         base.mark_point(size=46, filled=True, opacity=1).encode(xe, y, offset, color, shape, tooltip=tips, opacity=faded).add_params(pick)
     )
     under, over = marked(x_axis, marks)
+    # Every other row on a ground of its own: a mark that lies apart still belongs to one row.
+    striped = pd.DataFrame({"row": list(dict.fromkeys(data["row"]))[::2]})
+    under.insert(0, alt.Chart(striped).mark_rect(color=GRID, opacity=0.45).encode(y=y, x=alt.value(0), x2=alt.value(width)))
     size = step * data["row"].nunique()
     return _panel([*under, bars, points, *over], width, size, panel, cut)
 

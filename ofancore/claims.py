@@ -132,7 +132,7 @@ body {{ font: 14px/1.45 "Liberation Sans", Arial, sans-serif; color: #222; margi
 table {{ border-collapse: collapse; margin: 8px 0 24px; width: 100% }}
 th, td {{ text-align: left; vertical-align: top; padding: 5px 10px; border-bottom: 1px solid #e6e6e6 }}
 th {{ color: #767676; font-weight: normal }} .v {{ white-space: nowrap; font-weight: bold }}
-.reproduced, .yes {{ color: #00664B }} .partly, .open {{ color: #B97A00 }} .not, .no {{ color: #D55E00 }} .unmeasured {{ color: #767676 }}
+.reproduced, .yes {{ color: #00664B }} .partly, .open {{ color: #9A6500 }} .not, .no {{ color: #B84F00 }} .unmeasured {{ color: #767676 }}
 </style><h1>Claims</h1><p>{how}</p>
 <table><tr><th>claim<th><th>paper<th>verdict<th>checks passed<th>figure</tr>{rows}</table>{details}</html>
 """

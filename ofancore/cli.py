@@ -102,7 +102,13 @@ def _interruptible():
         signal.signal(signal.SIGINT, before)
 
 
+def _say_compiling() -> None:
+    about = "ofancore: compiling the simulator: 40 seconds on an idle machine, once for each version of the sources"
+    print(about, file=sys.stderr, flush=True)
+
+
 def _run(args) -> int:
+    from ofancore.jit import before_compiling
     from ofancore.result import check_writable, write_table, write_whole
     from ofancore.scenario import Scenario
     from ofancore.simulate import simulate
@@ -111,7 +117,7 @@ def _run(args) -> int:
     scenario = Scenario.from_yaml(args.scenario, sets)
     for path in filter(None, (args.out, args.flows, args.links)):
         check_writable(path)  # before the run, not after it
-    with _interruptible():
+    with _interruptible(), before_compiling(_say_compiling):
         result = simulate(scenario, threads=args.threads)
     if args.out:
         write_table([result.row()], args.out)
@@ -159,11 +165,13 @@ def scenario_keys(model, prefix: str = ""):
 
 def _bench(args) -> int:
     from ofancore.bench import bench
+    from ofancore.jit import before_compiling
     from ofancore.result import check_writable, write_whole
 
     if args.json:
         check_writable(args.json)
-    report = json.dumps(bench(quick=args.quick), indent=1)
+    with before_compiling(_say_compiling):
+        report = json.dumps(bench(quick=args.quick), indent=1)
     if args.json:
         write_whole(args.json, lambda temporary: Path(temporary).write_text(report + "\n"))
     print(report)

@@ -54,6 +54,31 @@ FAMILIES = {
     "other": "other",
 }
 
+READABLE = 4.5  # least contrast of text with its ground (WCAG 2, level AA)
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of `#rrggbb` (WCAG 2): 0 for black, 1 for white."""
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(colour: str, ground: str = "#ffffff") -> float:
+    """Contrast of two colours (WCAG 2): 1 for the same one, 21 for black on white."""
+    dark, light = sorted((luminance(colour), luminance(ground)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def text_colour(colour: str) -> str:
+    """The colour, darkened until words in it can be read on white."""
+    share = 1.0
+    shade = colour
+    while contrast(shade) < READABLE:
+        share -= 0.01
+        shade = "#" + "".join(f"{round(share * int(colour[i : i + 2], 16)):02x}" for i in (1, 3, 5))
+    return shade
+
 
 def style(label: str) -> Style:
     if label in STYLES:

@@ -1,8 +1,9 @@
 """Progress of the pipeline with an estimate of the time left: a line a finished job.
 
 At the start `begin` writes down what is still to do and what each job should take. A job that ends calls `done`, which
-leaves a small record and says how far things are: expected seconds still to do, times how long an expected second took so
-far. Records say nothing about results; losing them costs an estimate.
+leaves a small record and says how far things are: expected seconds still to do, times how long an expected second took since
+the first job began (compiling comes before that) and, while few have ended, should take. Records say nothing about
+results; losing them costs an estimate.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import time
 from pathlib import Path
 
 from ofancore.plan import write_file
+
+GUESSED_SECONDS = 60.0  # as if so many expected seconds had already taken what they should
 
 
 def _folder(results: str | Path) -> Path:
@@ -29,14 +32,14 @@ def _read(path: Path):
         return None
 
 
-def begin(results: str | Path, jobs: dict[str, dict], now: float | None = None) -> list[str]:
+def begin(results: str | Path, jobs: dict[str, dict], cores: int = 1, now: float | None = None) -> list[str]:
     """`jobs`: name -> {seconds: expected, key: what it depends on, output: a file}. Returns the names still to do."""
     todo = {}
     for name, job in jobs.items():
         record = _read(_record(results, name))
         if record is None or record.get("key") != job["key"] or not Path(job["output"]).exists():
             todo[name] = job["seconds"]
-    write_file(_folder(results) / "plan.json", json.dumps({"start": time.time() if now is None else now, "todo": todo}))
+    write_file(_folder(results) / "plan.json", json.dumps({"start": time.time() if now is None else now, "cores": cores, "todo": todo}))
     return list(todo)
 
 
@@ -49,12 +52,14 @@ def done(results: str | Path, job: str, key: str, seconds: float, now: float | N
     if not isinstance(plan, dict) or job not in plan.get("todo", {}):
         return line
     todo = plan["todo"]
-    ended = [name for name in todo if (r := _read(_record(results, name))) and r.get("ended", 0) >= plan["start"]]
+    ended = {name: r for name in todo if (r := _read(_record(results, name))) and r.get("ended", 0) >= plan["start"]}
     line = f"[{len(ended)}/{len(todo)}] {line}"
     left = sum(s for name, s in todo.items() if name not in ended)
     if not left:
         return line
-    return f"{line}, about {duration(left * (now - plan['start']) / max(1e-9, sum(todo[name] for name in ended)))} left"
+    took = now - min(r["ended"] - r["seconds"] for r in ended.values())
+    pace = (took + GUESSED_SECONDS / plan["cores"]) / (sum(todo[name] for name in ended) + GUESSED_SECONDS)
+    return f"{line}, about {duration(left * pace)} left"
 
 
 def duration(seconds: float) -> str:

@@ -6,6 +6,7 @@ brings kernels together, `memory` passes the state on by reference.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 
 import numba
@@ -14,11 +15,33 @@ from ofancore.jit.cache import CACHE, PACKAGE, digest_of, load_at_once
 from ofancore.jit.linking import Compile
 from ofancore.jit.memory import in_memory, prefetch_read, prefetch_write
 
-__all__ = ["CACHE", "PACKAGE", "digest_of", "in_memory", "inner", "kernel", "prefetch_read", "prefetch_write"]
+__all__ = ["CACHE", "PACKAGE", "before_compiling", "digest_of", "in_memory", "inner", "kernel", "prefetch_read", "prefetch_write"]
 
 # No kernel allocates, so none needs the runtime that counts references to arrays; without it the loop runs twenty times faster (`_nrt` is
 # what numba's own parallel kernels use). Integer division does not check for zero: the callers do.
 FLAGS = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+
+
+_before: list = []  # what is called before the first compilation
+
+
+@contextlib.contextmanager
+def before_compiling(call):
+    """`call()` once if this process is about to compile a kernel; never where all machine code is found on disk."""
+    _before[:] = [call]
+    try:
+        yield
+    finally:
+        _before.clear()
+
+
+def _told(compile):
+    def tell_and_compile(*signature):
+        while _before:
+            _before.pop()()
+        return compile(*signature)
+
+    return tell_and_compile
 
 
 def kernel(function=None, cache: bool = True, **flags):
@@ -29,6 +52,7 @@ def kernel(function=None, cache: bool = True, **flags):
         dispatcher = numba.njit(function, **FLAGS, **flags, cache=keep)
         if not numba.config.DISABLE_JIT:
             dispatcher.compile = Compile(dispatcher.compile, None)
+            dispatcher._compiler.compile = _told(dispatcher._compiler.compile)
             if keep:
                 load_at_once(dispatcher._cache)
         return dispatcher

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ofancore import charts, palette, theme
+from ofancore import charts, claims, palette, theme
 from ofancore.balancers import BALANCERS
 from ofancore.charts import Axis
 
@@ -39,6 +39,31 @@ def test_no_two_schemes_look_alike_and_none_by_colour_alone():
     for family in ("flow", "host", "switch"):
         marks = [(s.dash, s.marker) for s in styles if s.family == family]
         assert len(set(marks)) == len(marks)
+
+
+def test_contrast_is_that_of_the_definition():
+    assert palette.contrast("#000000") == pytest.approx(21)
+    assert palette.contrast("#ffffff") == 1
+    assert palette.contrast("#777777") == pytest.approx(4.48, abs=0.01)
+
+
+def test_words_can_be_read():
+    for colour in [style.colour for style in palette.STYLES.values()] + list(palette.OTHER):
+        shade = palette.text_colour(colour)
+        assert palette.contrast(shade) >= palette.READABLE
+        assert shade == colour or palette.contrast(colour) < palette.READABLE
+    assert min(map(palette.contrast, (theme.INK, theme.FAINT))) >= palette.READABLE
+    words = re.findall(r"color: (#[0-9a-fA-F]{3,6})", claims.PAGE)
+    assert len(words) >= 5
+    for colour in words:
+        assert palette.contrast(colour if len(colour) == 7 else "#" + "".join(2 * c for c in colour[1:])) >= palette.READABLE
+
+
+def test_names_beside_a_panel_are_readable_and_carry_their_mark(table):
+    chart = charts.lines(table.assign(label="rsq"), "m", Axis("m"), Axis("q"))
+    spec = drawn(chart)
+    assert palette.text_colour(palette.style("rsq").colour) in spec
+    assert '"xOffset": 9' in spec
 
 
 def test_an_unknown_scheme_is_drawn_and_comes_last():

@@ -13,9 +13,16 @@ import pytest
 
 from ofancore import cli, result
 from ofancore.errors import EngineError
+from ofancore.jit import kernel
 
 SMALL = ["--set", "fabric.radix=4", "--set", "workload.message_packets=1"]
 MODULE = sys.modules["ofancore.simulate"]  # the package's own `simulate` is the function
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled():
+    """With the machine code on disk a run has nothing to say on standard error."""
+    assert cli.main(["warmup"]) == 0
 
 
 @pytest.fixture
@@ -134,6 +141,20 @@ def test_run_prints_json_and_writes_what_is_asked(call, tmp_path):
     assert len(pd.read_csv(paths[1])) == 16
     assert len(pd.read_csv(paths[2])) == 2 * 16 + 4 * 16
     assert len(os.listdir(tmp_path / "new/folder")) == 3
+
+
+def test_compiling_is_told_of(call, monkeypatch):
+    """Another kernel stands for the simulator's, which takes a minute."""
+
+    def compile_and_end(*_, **__):
+        raise EngineError(f"one and one are {kernel(lambda x: x + 1, cache=False)(1)}")
+
+    monkeypatch.setattr(MODULE, "simulate", compile_and_end)
+    status, _, err = call("run", *SMALL)
+    first, second = err.splitlines()
+    assert status == 3
+    assert first.startswith("ofancore: compiling the simulator")
+    assert second == "ofancore: one and one are 2"
 
 
 def test_a_run_that_does_not_finish_says_so(call):

@@ -55,6 +55,22 @@ def test_what_cannot_be_written_is_not_kept(tmp_path):
     assert file.load("signature") is None
 
 
+def test_who_waits_for_a_compilation_is_told_once():
+    told = []
+    add = jit.kernel(lambda a, b: a + b, cache=False)
+    double = jit.kernel(lambda a: 2 * a, cache=False)
+    with jit.before_compiling(lambda: told.append("wait")):
+        assert add(1, 2) == 3
+        assert add(3, 4) == 7
+        assert double(2) == 4
+    assert told == ["wait"]
+    with jit.before_compiling(lambda: told.append("again")):
+        assert add(5, 6) == 11
+    assert told == ["wait"]
+    assert double(2.0) == 4.0  # compiled anew, when nobody wants to know
+    assert told == ["wait"]
+
+
 def folder(tmp_path, **environment):
     """Where a process of that environment keeps its machine code."""
     line = subprocess.run(

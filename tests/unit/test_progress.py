@@ -10,10 +10,18 @@ def jobs(tmp_path, **seconds) -> dict:
 
 
 def test_time_left_is_the_expected_rest_at_the_pace_so_far(tmp_path):
-    assert progress.begin(tmp_path, jobs(tmp_path, a=10, b=30, c=5), now=1000) == ["a", "b", "c"]
-    assert progress.done(tmp_path, "a", "k", 3.0, now=1020) == "[1/3] a: 3.0 s, about 70 s left"
-    assert progress.done(tmp_path, "b", "k", 9.0, now=1040) == "[2/3] b: 9.0 s, about 5 s left"
-    assert progress.done(tmp_path, "c", "k", 1.0, now=1050) == "[3/3] c: 1.0 s"
+    """On two cores an expected second should take half a second, and 60 of them count as having done so."""
+    assert progress.begin(tmp_path, jobs(tmp_path, a=20, b=60, c=40), cores=2, now=1000) == ["a", "b", "c"]
+    # it compiles until 1050, then a takes 10 s: 100 * (10 + 30) / (20 + 60)
+    assert progress.done(tmp_path, "a", "k", 10.0, now=1060) == "[1/3] a: 10.0 s, about 50 s left"
+    # b too is slower than it should be: 40 * (180 + 30) / (80 + 60)
+    assert progress.done(tmp_path, "b", "k", 170.0, now=1230) == "[2/3] b: 170.0 s, about 60 s left"
+    assert progress.done(tmp_path, "c", "k", 1.0, now=1250) == "[3/3] c: 1.0 s"
+
+
+def test_a_small_first_job_says_little_of_the_rest(tmp_path):
+    progress.begin(tmp_path, jobs(tmp_path, a=0.1, b=600), now=0)
+    assert progress.done(tmp_path, "a", "k", 4.0, now=50) == "[1/2] a: 4.0 s, about 11 min left"
 
 
 def test_only_jobs_without_output_or_with_another_key_are_to_do(tmp_path):

@@ -61,7 +61,7 @@ def begin_progress():
     for figure in CONFIG.figures:
         jobs[figure] = {"seconds": NOTEBOOK_SECONDS, "key": DRAWING + SOURCE, "output": f"{RESULTS}/figures/{figure}.svg"}
     try:
-        todo = begin(RESULTS, jobs)
+        todo = begin(RESULTS, jobs, workflow.cores or 1)
     except OSError as error:
         raise WorkflowError(f"The results folder cannot be written: {error}")
     expected = sum(jobs[name]["seconds"] for name in todo)

@@ -26,11 +26,11 @@ for figure, block in CONFIG.figures.items():
             numbers=f"{RESULTS}/numbers/{figure}.json",
             table=f"{RESULTS}/tables/{figure}.csv",
         log:
-            # A log, not an output: an executed notebook is worth most when it failed.
-            notebook=f"{RESULTS}/notebooks/{figure}.ipynb",
-            text=f"{RESULTS}/notebooks/{figure}.log",
+            f"{RESULTS}/notebooks/{figure}.log",
         params:
             figure=figure,
+            # Not an output: an executed notebook is worth most when it failed. Not a log: those of failed jobs are printed.
+            notebook=f"{RESULTS}/notebooks/{figure}.ipynb",
             source=source_of(block.experiments),
             parameters=json_text(block.parameters),
             code=DRAWING,
@@ -39,5 +39,5 @@ for figure, block in CONFIG.figures.items():
             f"Drawing {figure}"
         shell:
             "{PYTHON:q} workflow/scripts/draw_figure.py {input.notebook:q} --figure {params.figure}"
-            " --source {params.source:q} --parameters {params.parameters:q} --out {log.notebook:q}"
-            " --results {RESULTS:q} --key {params.key} 2> {log.text:q}"
+            " --source {params.source:q} --parameters {params.parameters:q} --out {params.notebook:q}"
+            " --results {RESULTS:q} --key {params.key} 2> {log:q}"
