@@ -21,7 +21,7 @@ from ofancore.recovery.base import ERASURE, GO_BACK_N, SACK, TRIM
 @inner
 def register(w, flow):
     """First host register of a flow's data."""
-    return w.hx.index[(2 * flow) % w.hx.index.shape[0]]
+    return w.hx.index[2 * flow if w.hx.index.shape[0] > 1 else 0]
 
 
 @inner
