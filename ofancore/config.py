@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from ofancore.errors import OfanError, ScenarioError
 from ofancore.plan import Group, expand, json_text
+from ofancore.reading import read_yaml
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 ScenarioPart = dict[str, Any]
@@ -164,15 +165,7 @@ def _dotted(error: ValidationError) -> ScenarioError:
 
 def load_config(source: str | Path | dict, scenarios: bool = True) -> Config:
     """Read and check a config (a file or a dict). `scenarios=False` leaves the scenarios themselves unchecked."""
-    if isinstance(source, dict):
-        data = source
-    else:
-        try:
-            data = yaml.safe_load(Path(source).read_text())
-        except FileNotFoundError:
-            raise ScenarioError("config", str(source), "no such file") from None
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            raise ScenarioError("config", str(source), "not readable as YAML: " + " ".join(str(error).split())) from None
+    data = source if isinstance(source, dict) else read_yaml(source, "config")
     if not isinstance(data, dict):
         raise ScenarioError("config", str(source), "must hold keys, such as experiments and figures")
     try:

@@ -62,7 +62,7 @@ def no_runs(monkeypatch):
         (["run", "--seed", "-3"], "seed = -3: must be greater than or equal to 0"),
         (["run", "--set", "fabric.radix"], "--set = 'fabric.radix': must read key=value"),
         (["run", "--set", "fabric.radix=5"], "fabric.radix = 5: must be a multiple of 2"),
-        (["check-config", "missing.yaml"], "config = 'missing.yaml': no such file"),
+        (["check-config", "missing.yaml"], "config = 'missing.yaml': cannot be read: No such file or directory"),
     ],
 )
 @pytest.mark.usefixtures("no_runs")

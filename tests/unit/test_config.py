@@ -167,7 +167,7 @@ def test_files_that_are_no_config(tmp_path, text):
     file.write_text(text)
     with pytest.raises(ScenarioError):
         load_config(file)
-    with pytest.raises(ScenarioError, match="no such file"):
+    with pytest.raises(ScenarioError, match="No such file"):
         load_config(tmp_path / "none.yaml")
 
 
