@@ -18,9 +18,9 @@ import tempfile
 import zlib
 from pathlib import Path
 
-from ofancore.config import Config, load_config
+from ofancore.config import ROOT, Config, load_config
 from ofancore.errors import OfanError
-from ofancore.figures import ROOT, Source
+from ofancore.figures import Source
 from ofancore.result import source_digest
 
 PNG = b"\x89PNG\r\n\x1a\n"

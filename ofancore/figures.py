@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from ofancore.config import ROOT, load_config
 from ofancore.errors import OfanError
 from ofancore.plan import Group, expand, write_file
 
-ROOT = Path(__file__).resolve().parent.parent
 SMALL_CONFIG = ROOT / "config" / "smoke.yaml"
 
 
@@ -68,8 +68,6 @@ class Source:
 
     @classmethod
     def small(cls) -> Source:
-        from ofancore.config import load_config
-
         config = load_config(SMALL_CONFIG, scenarios=False)
         return cls(str(ROOT / config.results), config.groups(), simulate=True)
 

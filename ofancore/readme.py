@@ -12,8 +12,8 @@ import numpy as np
 
 from ofancore.balancers import BALANCERS, Shape
 from ofancore.cli import scenario_keys
+from ofancore.config import ROOT
 from ofancore.fabric import AGG, EDGE, Fabric
-from ofancore.figures import ROOT
 from ofancore.palette import FAMILIES
 from ofancore.scenario import REGISTRIES, Scenario
 

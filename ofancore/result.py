@@ -62,10 +62,7 @@ class Result:
 
     def row(self) -> dict[str, Any]:
         """One flat row of a raw table: scenario keys with dots, metrics with underscores, provenance."""
-        out: dict[str, Any] = {}
-        for key, value in _flat(self.scenario.to_dict(), "."):
-            out[key] = json.dumps(value) if isinstance(value, (list, dict)) else value
-        out["failures.convergence_ns"] = float(self.scenario.failures.convergence_ns)
+        out = scenario_columns(self.scenario)
         for key, value in _flat(self.values, "_"):
             out[key] = json.dumps(_plain(value)) if isinstance(value, list) else value
         out["scenario"] = self.scenario.to_json()
@@ -96,6 +93,13 @@ class Result:
             f"{self.scenario.balancer.kind}: CCT {v['cct_ns']:.1f} ns, {100 * v['cct_inflation']:.2f}% above the bound, "
             f"max queue {v['queue_max_packets']:.1f} packets, {v['packets']['dropped']} drops"
         )
+
+
+def scenario_columns(scenario: Scenario) -> dict[str, Any]:
+    """The columns of a raw table that say what was run: dotted key -> number, text (JSON, of a list) or None."""
+    out = {key: json.dumps(value) if isinstance(value, (list, dict)) else value for key, value in _flat(scenario.to_dict(), ".")}
+    out["failures.convergence_ns"] = float(scenario.failures.convergence_ns)
+    return out
 
 
 def write_table(rows: list[dict[str, Any]], path: str | Path) -> None:

@@ -136,6 +136,12 @@ def refusal(data) -> str:
             {"failures": {"cables": [{"cable": CABLE}, {"cable": "edge:0:0-agg:1:0"}]}},
             f"failures.cables.1.cable = 'edge:0:0-agg:1:0': {CABLE_RULE}",
         ),
+        ({"failures": {"cables": [{"cable": "edge:00:0-agg:0:0"}]}}, f"failures.cables.0.cable = 'edge:00:0-agg:0:0': {CABLE_RULE}"),
+        ({"failures": {"cables": [{"cable": "edge:0: 0-agg:0:0"}]}}, f"failures.cables.0.cable = 'edge:0: 0-agg:0:0': {CABLE_RULE}"),
+        (
+            {"failures": {"cables": [{"cable": CABLE}, {"cable": CABLE, "capacity": 0.5}]}},
+            f"failures.cables.1.cable = '{CABLE}': a cable may be named once; failures.cables.0 is it",
+        ),
         (
             {"fabric": {"tiers": 2}, "failures": {"cables": [{"cable": "agg:0:0-core:0:0"}]}},
             f"failures.cables.0.cable = 'agg:0:0-core:0:0': {CABLE_RULE}",
