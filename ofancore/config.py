@@ -12,7 +12,6 @@ every scenario included; a refusal names the dotted key, the value and the rule.
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from pathlib import Path
@@ -21,13 +20,15 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
-from ofancore.errors import OfanError, ScenarioError, brief
+from ofancore.console import exit_status
+from ofancore.errors import ScenarioError, brief
 from ofancore.metrics import METRICS, OF_THREE_TIERS
 from ofancore.notebook import NotebookError, declared
 from ofancore.plan import Group, expand, json_text
 from ofancore.reading import read_yaml
 
 ROOT = Path(__file__).resolve().parent.parent
+MOST_RUNS = 100_000  # of a scheme in an experiment
 SET_BY_PIPELINE = ("figure", "source")  # parameters of every notebook of a figure
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
@@ -140,6 +141,9 @@ def _refuse_unknown_names(config: Config) -> None:
             known(f"experiments.{e}.schemes.{i}", label, config.schemes, "schemes")
         if len(set(experiment.schemes)) < len(experiment.schemes):
             raise ScenarioError(f"experiments.{e}.schemes", experiment.schemes, "must name each scheme once")
+        runs = math.prod(map(len, experiment.sweep.values())) * max(1, len(experiment.points)) * (experiment.seeds or config.seeds)
+        if runs > MOST_RUNS:
+            raise ScenarioError(f"experiments.{e}", runs, f"so many runs a scheme; at most {MOST_RUNS} are possible")
         if "balancer" in experiment.scenario:
             raise ScenarioError(f"experiments.{e}.scenario.balancer", experiment.scenario["balancer"], "belongs into `schemes`")
         for i, point in enumerate(experiment.points):
@@ -307,11 +311,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except OfanError as refusal:
-        print(refusal, file=sys.stderr)
-        sys.exit(2)
-    except json.JSONDecodeError as refusal:
-        print(f"not JSON: {refusal}", file=sys.stderr)
-        sys.exit(2)
+    sys.exit(exit_status("ofancore.config", lambda: main(sys.argv[1:])))

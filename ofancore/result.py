@@ -5,6 +5,7 @@ Nothing here depends on the machine or the clock on the wall: the same scenario 
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import math
@@ -132,21 +133,39 @@ def write_whole(path: str | Path, write) -> None:
 
 
 def check_writable(path: str | Path) -> None:
-    """OSError, naming the path, if `write_whole` could not begin."""
-    Path(_begin(Path(path))).unlink()
+    """OSError, naming the path, if `write_whole` could not begin. Nothing is made, not even the folders on the way."""
+    path = Path(path)
+    try:
+        _refuse_special(path)
+        folder = Path(os.path.abspath(path)).parent
+        missing = [path.name]
+        while not os.path.lexists(folder):
+            missing.append(folder.name)
+            folder = folder.parent
+        for name in missing:
+            with contextlib.suppress(FileNotFoundError):
+                os.lstat(folder / name)  # is it a name that a file may have?
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as e:
+        raise OSError(e.errno, e.strerror, str(path)) from None
 
 
 def _begin(path: Path) -> str:
     """An empty temporary file beside `path`, which may be a plain file or not there yet."""
     try:
-        if path.exists() and not path.is_file():
-            raise OSError(errno.EINVAL, "is not a plain file")
+        _refuse_special(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name[:200]}.", dir=path.parent)
         os.close(handle)
         return temporary
     except OSError as e:
         raise OSError(e.errno, e.strerror, str(path)) from None
+
+
+def _refuse_special(path: Path) -> None:
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "is not a plain file")
 
 
 def class_values(values: np.ndarray) -> dict[str, float]:
