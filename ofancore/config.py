@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 MOST_RUNS = 100_000  # of a scheme in an experiment
 SET_BY_PIPELINE = ("figure", "source")  # parameters of every notebook of a figure
 
-Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=100)]  # files are named so
 ScenarioPart = dict[str, Any]
 DottedKey = Annotated[str, Field(pattern=r"^[a-z_]+(\.[a-z_]+)*$")]
 

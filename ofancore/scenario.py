@@ -123,7 +123,7 @@ class FailureKeys(_Part):
     """What breaks, when, and when who knows."""
 
     link_failure_rate: float = Field(0.0, ge=0, le=1, description="each cable between switches fails independently with this probability")
-    cables: list[CableKeys] = Field(default=[], description="cables that fail in any case")
+    cables: Annotated[list[CableKeys], Field(fail_fast=True)] = Field(default=[], description="cables that fail in any case")
     capacity: Capacity = Field(0.0, description="share of the rate left on randomly failed cables; 0: dead")
     at_ns: float = Field(0.0, ge=0, le=1e12, description="time of the failure")
     loss_rate: float = Field(0.0, ge=0, le=0.5, description="each packet that comes to a switch is lost with this probability, always")

@@ -148,6 +148,7 @@ def set_at(data: dict, key: str, value) -> dict:
         ("results", "a/.git", "results"),
         ("results", "a\n", "results"),
         ("schemes", {}, "schemes"),
+        ("figures.f.notebook", "x" * 101, "figures.f.notebook"),
         ("experiments.one.schemes", ["opps"], "experiments.one.schemes.0"),
         ("experiments.one.schemes", ["ops", "ops"], "experiments.one.schemes"),
         ("experiments.one.schemes", [], "experiments.one.schemes"),

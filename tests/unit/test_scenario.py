@@ -2,6 +2,7 @@
 
 import json
 import math
+import time
 
 import pytest
 from pydantic import BaseModel
@@ -162,6 +163,13 @@ def test_pairs_that_no_path_joins_are_named():
     )
     # below the cut, and elsewhere, hosts still reach one another
     prepare(Scenario.from_dict(data | {"workload": {"kind": "pairs", "pairs": [[4, 5], [0, 15]]}}))
+
+
+@pytest.mark.parametrize("data", [{"failures": {"cables": [1] * 10**6}}, {"workload": {"hosts": [-1] * 10**6}}])
+def test_the_first_of_many_mistakes_is_told_at_once(data):
+    began = time.monotonic()
+    assert ".0 = " in refusal(data)
+    assert time.monotonic() - began < 5
 
 
 VALUES = [
