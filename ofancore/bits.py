@@ -67,6 +67,13 @@ def random_below(rng, stream, n):
 
 
 @inner
+def random_label(rng, stream, n):
+    """A random int64 in 0..n-1 for n <= 2**16. A division takes as long as half a hop, and n mostly is a power of two."""
+    bits = random_bits(rng, stream)
+    return bits & (n - 1) if n & (n - 1) == 0 else bits % n
+
+
+@inner
 def mix32(x):
     """Avalanche of a 32-bit value (the lowbias32 constants of C. Wellons); int64 in and out, masked after every product."""
     x = x & _M32
@@ -78,5 +85,4 @@ def mix32(x):
 @inner
 def hash_below(label, flow, salt, n):
     """The switch's ECMP hash: label, flow and the switch's salt to 0..n-1."""
-    x = mix32(label * 0x9E3779B1 + salt)
-    return (mix32(x ^ flow * 0x85EBCA6B) * n) >> 32
+    return (mix32(label * 0x9E3779B1 + flow * 0x85EBCA6B + salt) * n) >> 32

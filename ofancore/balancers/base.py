@@ -171,10 +171,10 @@ def turn(sw, at, width, sched):
 
 @inner
 def slot(sw, width, sched, i):
-    """Uplink of slot i (taken modulo the schedule) in the plain order of ports."""
+    """Uplink of slot i, below `slots_of`, in the plain order of ports."""
     if sched < 0:
-        return i % width
-    return np.int64(sw.slots[sw.sched[sched, 0] + i % sw.sched[sched, 1]])
+        return i
+    return np.int64(sw.slots[sw.sched[sched, 0] + i])
 
 
 @inner

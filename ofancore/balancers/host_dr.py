@@ -14,7 +14,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ofancore.balancers.base import BY_PATH, PATH_LABEL, Balancer, Shape, slot
+from ofancore.balancers.base import BY_PATH, PATH_LABEL, Balancer, Shape, slot, slots_of
 from ofancore.balancers.switch_rr import leads
 from ofancore.jit import inner
 
@@ -108,4 +108,4 @@ def choose_by_path(sw, node, up, width, sched, group, small, port, host, label, 
     digit = label % a if up < sw.par[3] else label // a
     if sched >= 0 and leads(sw, sched, digit):
         return digit
-    return slot(sw, width, sched, digit)
+    return slot(sw, width, sched, digit % slots_of(sw, width, sched))

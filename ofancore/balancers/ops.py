@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from ofancore.balancers.base import FRESH_LABEL, Balancer, Shape, flows_per_host, per_flow
-from ofancore.bits import LABEL_MASK, random_bits
+from ofancore.bits import LABEL_MASK, random_label
 from ofancore.jit import inner
 
 POSITION, WALK = range(2)  # registers of a flow
@@ -57,11 +57,10 @@ def label_fresh(hx, at, host, flow, seq, now):
     """A random label, or the next one of a walk."""
     labels = hx.par[0]
     if hx.par[1] == 0:
-        bits = random_bits(hx.rng, host)
-        return bits & (labels - 1) if labels & (labels - 1) == 0 else bits % labels  # a division takes as long as half a hop
+        return random_label(hx.rng, host, labels)
     reg = hx.reg
     if reg[at + POSITION] == 0:
-        reg[at + WALK] = random_bits(hx.rng, host) % labels
+        reg[at + WALK] = random_label(hx.rng, host, labels)
     label = reg[at + POSITION] ^ reg[at + WALK]
     reg[at + POSITION] = (reg[at + POSITION] + 1) % labels
     return label

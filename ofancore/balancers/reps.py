@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import Field
 
 from ofancore.balancers.base import REPS_LABEL, Balancer, Shape, flows_per_host, per_flow
-from ofancore.bits import LABEL_MASK, random_bits
+from ofancore.bits import LABEL_MASK, random_label
 from ofancore.jit import inner
 from ofancore.units import ticks
 
@@ -68,7 +68,7 @@ def label_reps(hx, at, host, flow, seq, now):
         reg[at + VALID] &= ~(1 << i)
         reg[at + FRESH] -= 1
         return reg[at + i]
-    return random_bits(hx.rng, host) % hx.par[3]
+    return random_label(hx.rng, host, hx.par[3])
 
 
 @inner

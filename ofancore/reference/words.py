@@ -76,5 +76,4 @@ def mix32(x: int) -> int:
 
 def hash_below(label: int, flow: int, salt: int, n: int) -> int:
     """A switch's ECMP hash to 0..n-1."""
-    first = mix32(label * 0x9E3779B1 + salt)
-    return mix32(first ^ flow * 0x85EBCA6B) * n // 2**32
+    return mix32(label * 0x9E3779B1 + flow * 0x85EBCA6B + salt) * n // 2**32

@@ -184,6 +184,22 @@ def test_hash_depends_on_label_flow_and_switch_only():
     assert [bench.ask(label=LABEL_MASK, flow=5) for _ in range(3)] == [hash_below(LABEL_MASK, 5, 12345, 4)] * 3
 
 
+@pytest.mark.parametrize("n", [3, 4, 8])
+@pytest.mark.parametrize("inputs", ["labels of a flow", "flows of a label", "labels with flows"])
+def test_hash_spreads_evenly_and_alike_at_no_two_switches(n, inputs):
+    """Pearson's statistic of the choices of two switches, far below what a pattern in the hash would give (mean: its freedom)."""
+    size = 1 << 14
+    labels = {"labels of a flow": range(size), "flows of a label": [77] * size, "labels with flows": range(size)}[inputs]
+    flows = {"labels of a flow": [5] * size, "flows of a label": range(size), "labels with flows": range(size)}[inputs]
+    for salts in ((12345, 12346), (7, 2**31), (1, 3_000_000_019)):
+        table = np.zeros((n, n))
+        for label, flow in zip(labels, flows):
+            table[tuple(hash_below(label, flow, salt, n) for salt in salts)] += 1
+        expected = size / n**2
+        freedom = n**2 - 1
+        assert ((table - expected) ** 2 / expected).sum() < freedom + 5 * np.sqrt(2 * freedom)
+
+
 def test_host_dr_label_names_a_slot_at_each_tier():
     edge = Bench("host_dr", 4, parameters=[4, 4, 1, 10])
     assert [edge.ask(label=label) for label in (0, 1, 7, 14)] == [0, 1, 3, 2]
