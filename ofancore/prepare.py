@@ -166,7 +166,7 @@ def prepare(scenario: Scenario) -> Inputs:
         conf[c.DATA_LOG] = (buffer // slot + 4).bit_length()
     conf[c.LOSS] = round(scenario.failures.loss_rate * c.LOSS_UNIT)
     limit_ns = scenario.time_limit_ns
-    conf[c.TIME_LIMIT_AT] = ticks(limit_ns) if limit_ns else max(100 * bound, ticks(1e6))
+    conf[c.TIME_LIMIT_AT] = ticks(limit_ns) if limit_ns else int(start[:, 1].max(initial=0)) + max(100 * bound, ticks(1e6))
     conf[c.N_FLOWS] = len(flows)
     conf[c.N_PODS] = fabric.P
     conf[c.EDGES_PER_POD] = fabric.E

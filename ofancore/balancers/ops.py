@@ -57,7 +57,8 @@ def label_fresh(hx, at, host, flow, seq, now):
     """A random label, or the next one of a walk."""
     labels = hx.par[0]
     if hx.par[1] == 0:
-        return random_bits(hx.rng, host) % labels
+        bits = random_bits(hx.rng, host)
+        return bits & (labels - 1) if labels & (labels - 1) == 0 else bits % labels  # a division takes as long as half a hop
     reg = hx.reg
     if reg[at + POSITION] == 0:
         reg[at + WALK] = random_bits(hx.rng, host) % labels

@@ -1,10 +1,10 @@
 """REPS: recycled entropies (Bonato et al., EuroSys 2025; the paper's "Host Pkt AR").
 
 A flow keeps a ring of 8 labels. An ACK without an ECN mark writes its label at the head; a send takes the oldest label
-that was not yet reused, or a random one if there is none. A loss that congestion does not explain (public code: a timeout where
-packets are trimmed; under `erasure`: the oracle's notice of a dead link) freezes the ring: for `freeze_ns` the cached labels are
-cycled through even when reused, so that a path known to work is preferred to an unknown one; the first ACK after that leaves the
-freeze, empties the ring and explores `explore` random labels.
+that was not yet reused, or a random one if there is none. A loss that congestion does not explain freezes the ring: a timeout,
+unless recent round trips were long and packets are not trimmed (as in the artifact); under `erasure`, the oracle's notice of a dead
+link. For `freeze_ns` the cached labels are then cycled through even when reused, so that a path known to work is preferred to an
+unknown one; the first ACK after that leaves the freeze, empties the ring and explores `explore` random labels.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Reps(Balancer):
     """Packet granularity, the host recycles labels that came back unmarked."""
 
     kind: Literal["reps"] = "reps"
-    freeze_on_loss: bool = Field(True, description="a loss on a dead link freezes the ring (public code: a timeout does)")
+    freeze_on_loss: bool = Field(True, description="a timeout not explained by congestion, under erasure a dead link, freezes the ring")
     freeze_ns: float = Field(100_000.0, ge=0, description="time until a frozen ring is left (REPS artifact, micro failures: 100 us)")
     explore: int = Field(16, ge=0, description="random labels after a freeze (uet-htsim: 16)")
     labels: int = Field(LABEL_MASK + 1, ge=1, le=LABEL_MASK + 1, description="labels to draw from (paper: 65,536; uet-htsim: 64)")

@@ -108,7 +108,11 @@ ACK_QUEUE = 256  # ACKs and NACKs that may wait at a host; they arrive no faster
     DEADLINE,  # time at which its oldest packet may be timed out, or earlier
     RESENT,
     TIMEOUTS,
-) = range(24)
+    RTT_SINCE,  # start of the present period of recent round trips, each one timeout long
+    RTT_MAX,  # longest of them in it
+    RTT_BEFORE,  # and in the one before
+    RTT_CONGESTED,  # round trip from which losses are put down to congestion
+) = range(28)
 TX_COLUMNS = 40  # five cache lines: rows of a power of two would share few sets of a cache
 
 # --- rx[n_flows, RX_COLUMNS]: the receiver's side

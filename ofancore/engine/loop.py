@@ -159,9 +159,11 @@ def begin_window(w):
     pass_on(w)
     begin = clock[c.NOW]
     enter_epochs(w, begin)
-    if begin > w.conf[c.TIME_LIMIT_AT]:
+    limit = w.conf[c.TIME_LIMIT_AT]
+    if begin >= limit:
+        clock[c.NOW] = limit
         return c.TIME_LIMIT, 0, 0
-    end = begin + w.conf[c.WINDOW]
+    end = min(begin + w.conf[c.WINDOW], limit)
     if clock[c.CUT_NEXT] < w.cuts.shape[0]:
         end = min(end, w.cuts[clock[c.CUT_NEXT], 0])
     return -1, begin, end

@@ -15,19 +15,40 @@ from ofancore.engine import layout as c
 from ofancore.engine.flows import has_room, leave_round, slot_of, state_of
 from ofancore.engine.receivers import sack_base
 from ofancore.jit import inner
-from ofancore.recovery.base import ERASURE, GO_BACK_N, SACK
+from ofancore.recovery.base import ERASURE, GO_BACK_N, SACK, TRIM
 
 
 @inner
 def register(w, flow):
     """First host register of a flow's data."""
-    return w.hx.index[(2 * flow) % w.hx.index.shape[0]]
+    return w.hx.index[2 * flow if w.hx.index.shape[0] > 1 else 0]
 
 
 @inner
 def tell_loss(w, h, flow, label, congested, now):
     """Tell the balancer of a lost packet."""
     on_loss(w.conf[c.HOST_CODE], w.hx, register(w, flow), h, label, congested, now)
+
+
+@inner
+def remember_rtt(w, flow, now, rtt):
+    """Keep the longest round trip of this period and of the one before."""
+    tx, period = w.tx, w.conf[c.RTO]
+    passed = now - tx[flow, c.RTT_SINCE]
+    if passed >= period:
+        tx[flow, c.RTT_BEFORE] = tx[flow, c.RTT_MAX] if passed < 2 * period else 0
+        tx[flow, c.RTT_SINCE] = tx[flow, c.RTT_SINCE] + period if passed < 2 * period else now
+        tx[flow, c.RTT_MAX] = 0
+    tx[flow, c.RTT_MAX] = max(tx[flow, c.RTT_MAX], rtt)
+
+
+@inner
+def is_congested(w, flow, now):
+    """Whether congestion may explain a timeout: recent round trips were long. Where packets are trimmed, it cannot."""
+    if w.conf[c.RECOVERY] == TRIM:
+        return 0
+    remember_rtt(w, flow, now, 0)
+    return np.int64(max(w.tx[flow, c.RTT_MAX], w.tx[flow, c.RTT_BEFORE]) >= w.tx[flow, c.RTT_CONGESTED])
 
 
 @inner
@@ -139,6 +160,8 @@ def hear_ack(w, block, h, now, word):
                     lost += 1
                 scan += 1
             tx[flow, c.SCAN] = scan
+    if rtt >= 0 and conf[c.RECOVERY] != ERASURE:
+        remember_rtt(w, flow, now, rtt)
     if n > 0 and conf[c.CLOSED] != 0:
         hear_acks(conf[c.CONGESTION], w.cs, flow, now, rtt, ecn, n, tx[flow, c.FLYING])
     if lost > 0:
@@ -213,7 +236,7 @@ def time_out(w, h, now, flow):
                 tx[flow, c.NEW] = una
                 tx[flow, c.FLYING] = 0
                 lost = 1
-                tell_loss(w, h, flow, label_of(w, flow, una), 0, now)
+                tell_loss(w, h, flow, label_of(w, flow, una), is_congested(w, flow, now), now)
     else:
         for seq in range(tx[flow, c.UNA], tx[flow, c.NEW]):
             state = state_of(w, flow, seq)
@@ -222,7 +245,7 @@ def time_out(w, h, now, flow):
                 if ends > now:
                     earliest = min(earliest, ends)
                 else:
-                    lose_packet(w, h, flow, seq, 0, now)
+                    lose_packet(w, h, flow, seq, is_congested(w, flow, now), now)
                     lost += 1
     tx[flow, c.DEADLINE] = earliest
     if lost > 0:

@@ -9,7 +9,7 @@ import numpy as np
 from ofancore.engine import layout as c
 from ofancore.engine.layout import TIME_AT, World
 from ofancore.fabric import Fabric
-from ofancore.recovery.base import ERASURE, GO_BACK_N
+from ofancore.recovery.base import ERASURE, GO_BACK_N, congested_rtt
 
 if TYPE_CHECKING:
     from ofancore.prepare import Inputs
@@ -65,6 +65,7 @@ def build_world(inputs: Inputs, threads: int) -> World:
     tx[:, c.HIGH] = 0 if conf[c.RECOVERY] == GO_BACK_N else -1
     tx[:, c.DEADLINE] = c.FOREVER
     tx[:, c.HOLD] = inputs.delay
+    tx[:, c.RTT_CONGESTED] = congested_rtt(inputs.base)
     np.add.at(tx[:, c.WAITS], flows.after[:, 1], 1)
     rx = np.zeros((n_flows, c.RX_COLUMNS), i64)
     rx[:, c.SEQ_MAX] = -1

@@ -12,6 +12,15 @@ from pydantic import BaseModel, ConfigDict, Field
 ERASURE, SACK, TRIM, GO_BACK_N = range(4)  # codes
 
 
+def congested_rtt(base):
+    """Ticks (as `base`, a round trip without queues): if the longest recent round trip was as long, congestion may explain a timeout.
+
+    The REPS artifact puts a timeout down to a failure only if no round trip of the last two timeouts was above 1.65 base ones. Here:
+    of the present period of one timeout and of the one before.
+    """
+    return (33 * base + 19) // 20
+
+
 class Recovery(BaseModel):
     """Base of all recoveries."""
 

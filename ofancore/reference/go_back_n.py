@@ -59,6 +59,8 @@ class GoBackN(Timed):
         if packet.seq < self.una:
             return
         told = self.sent[packet.seq]
+        if told.state == FLYING:
+            self.measured(now, now - told.at)
         n = self.advance(packet.seq + 1)
         self.tell_ack(now, now - told.at if told.state == FLYING else -1, packet.ecn, n)
 
@@ -83,7 +85,7 @@ class GoBackN(Timed):
             return
         self.next = self.una
         self.flow.timeouts += 1
-        self.tell_balancer(now, first.label, False)
+        self.tell_balancer(now, first.label, self.congested(now))
         self.tell_loss(now, 1, TIMED_OUT)
 
     # --- receiver

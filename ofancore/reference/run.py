@@ -185,7 +185,7 @@ class Run:
         for flow, spec in zip(self.flows, given.flows):
             control = CONTROLS[given.congestion](given.control, float(spec.base))
             recovery = RECOVERIES[given.recovery]
-            flow.transport = recovery(flow, control, self.sender, spec.window, given.rto, given.reorder, given.ack_every)
+            flow.transport = recovery(flow, control, self.sender, spec.window, spec.base, given.rto, given.reorder, given.ack_every)
 
     # --- what nodes ask
     def weights_of(self, switch, group) -> dict[int, int] | None:

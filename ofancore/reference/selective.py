@@ -81,6 +81,8 @@ class Selective(Timed):
         told = self.sent[packet.seq]
         rtt = now - told.at if told.state == FLYING else -1
         snapshot = self.snapshots[packet.seq % self.window]
+        if told.state == FLYING:
+            self.measured(now, rtt)
         n = self.arrived(packet.seq) + sum(self.arrived(seq) for seq in range(self.una, snapshot.cum))
         named = [seq for seq in sorted(snapshot.named) if seq >= self.una and self.arrived(seq)]
         n += len(named)
@@ -108,7 +110,7 @@ class Selective(Timed):
             self.lose(seq)
         self.deadline = min((self.sent[seq].at + self.rto for seq in range(self.una, self.next) if self.flies(seq)), default=math.inf)
         for seq in late:
-            self.tell_balancer(now, self.sent[seq].label, False)
+            self.tell_balancer(now, self.sent[seq].label, self.congested(now))
         if late:
             self.flow.timeouts += 1
             self.tell_loss(now, len(late), TIMED_OUT)
@@ -156,7 +158,10 @@ class Sack(Selective):
 
 
 class Trim(Selective):
-    """A packet is lost once the receiver tells that only its header came, or by timeout."""
+    """A packet is lost once the receiver tells that only its header came, or by timeout, which congestion cannot explain then."""
+
+    def congested(self, now):
+        return False
 
     def on_nack(self, now, packet):
         if packet.seq >= self.una and self.flies(packet.seq):

@@ -87,11 +87,12 @@ class Transport:
     timed = False  # whether there are timeouts
     inflight = 0
 
-    def __init__(self, flow: Flow, control: Control, balancer: SenderTwin, window: int, rto: int, reorder: int, every: int):
+    def __init__(self, flow: Flow, control: Control, balancer: SenderTwin, window: int, base: int, rto: int, reorder: int, every: int):
         self.flow = flow
         self.control = control
         self.balancer = balancer
         self.window = window  # packets that the two ends can remember
+        self.base = base  # round trip without queues
         self.rto = rto
         self.reorder = reorder
         self.every = every  # packets that an ACK answers
@@ -149,6 +150,21 @@ class Timed(Transport):
     def __init__(self, *arguments):
         super().__init__(*arguments)
         self.pending = 0  # packets that have arrived since the last ACK
+        self.since = 0  # a period lasts one timeout; `recent`: longest round trips of the last whole one and of the present one
+        self.recent = [0, 0]
+
+    def measured(self, now: int, rtt: int) -> None:
+        """A round trip was measured (0: none, but time has passed)."""
+        if now - self.since >= 2 * self.rto:
+            self.since, self.recent = now, [0, 0]
+        elif now - self.since >= self.rto:
+            self.since, self.recent = self.since + self.rto, [self.recent[1], 0]
+        self.recent[1] = max(self.recent[1], rtt)
+
+    def congested(self, now: int) -> bool:
+        """Whether a timeout may be put down to congestion: a round trip was 1.65 times the base one, or longer."""
+        self.measured(now, 0)
+        return 20 * max(self.recent) >= 33 * self.base
 
     def asking(self, packet: Packet) -> Packet:
         """The packet as it leaves, the books including it: nothing may follow unless it is answered, so it asks for that."""

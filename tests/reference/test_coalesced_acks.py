@@ -33,7 +33,7 @@ class Windowed(Control):
 def ends(recovery, packets=10, every=4, window=16, cwnd=1000.0, reorder=3) -> Transport:
     """Both ends of one flow, with nothing between them."""
     flow = Flow(0, 0, 1, packets)
-    flow.transport = recovery(flow, Windowed(cwnd), SenderTwin([], [], {}, []), window, 10**9, reorder, every)
+    flow.transport = recovery(flow, Windowed(cwnd), SenderTwin([], [], {}, []), window, 100, 10**9, reorder, every)
     return flow.transport
 
 
