@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import shlex
 import subprocess
@@ -81,6 +82,25 @@ def test_claims_have_the_verdicts_of_a_full_run():
         _, verdict, figures, _ = (cell.strip() for cell in rows[key].split("|"))
         assert f"| **{verdict.split(' (')[0]}** |" in next(line for line in expected.splitlines() if line.startswith(f"| **{key}**"))
         assert f"`{claim.figure}`" in figures if claim.checks else (verdict, figures) == ("not yet measured", "")
+
+
+def test_headline_is_that_of_a_full_run():
+    """Rounded to two figures, as a text may."""
+    numbers = json.loads((ROOT / "data/expected/numbers.json").read_text())
+    headline, sensitivity = numbers["fig14_headline"], numbers["fig14_sensitivity"]["ratio"]
+    packet = ("ops", "reps", "switch_rr", "spectrum_ar")
+    inflation = [headline["inflation_percent"][x]["mean"] for x in packet]
+    ratio = [headline["ratio"]["ofan"][x]["mean"] for x in packet]
+    text = " ".join(README.split())
+    said = re.search(
+        r"\((\d+) to (\d+)% above the ideal\), under Ofan it rises by ([\d.]+)%: a ratio of inflations of (\d+) to (\d+)", text
+    )
+    measured = (min(inflation), max(inflation), headline["inflation_percent"]["ofan"]["mean"], min(ratio), max(ratio))
+    assert [float(x) for x in said.groups()] == pytest.approx(measured, rel=0.07)
+    said = re.search(r"from (\d+) \(contiguous placement\) over (\d+) \(ideal loss recovery\) to (\d+) \(DCTCP\)", text)
+    means = [x["mean"] for row in sensitivity.values() for x in row.values()]
+    ideal = min(x["mean"] for x in sensitivity["line rate, erasure code"].values())
+    assert [float(x) for x in said.groups()] == pytest.approx((min(means), ideal, max(means)), rel=0.07)
 
 
 def test_links_lead_somewhere():
