@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import html
+import json
 import math
 import sys
 from dataclasses import asdict, dataclass
@@ -17,8 +18,10 @@ from pathlib import Path
 
 from ofancore.config import Check, Claim
 from ofancore.errors import OfanError
+from ofancore.figures import Source
 from ofancore.metrics import fitted_exponent, mean_interval, ratio_interval, select, shown
 from ofancore.plan import write_file
+from ofancore.reading import parse_json
 
 REPRODUCED, PARTLY, NOT, UNDECIDED, UNMEASURED = "reproduced", "partly", "not reproduced", "undecided", "not yet measured"
 HOW = (
@@ -164,18 +167,14 @@ def web_page(table: list[dict]) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """`python -m ofancore.claims --source JSON --claims JSON --out results/claims`: the three files."""
-    import json
-
-    from ofancore.figures import Source
-
     parser = argparse.ArgumentParser(prog="ofancore.claims")
     parser.add_argument("--source", required=True, help="where the raw runs are and what they must hold (JSON)")
     parser.add_argument("--claims", required=True, help="the config's claims (JSON)")
     parser.add_argument("--out", required=True, help="path of the outputs without suffix")
     args = parser.parse_args(arguments)
-    source = Source.from_dict(json.loads(args.source))
-    claims = {key: Claim.model_validate(value) for key, value in json.loads(args.claims).items()}
     try:
+        source = Source.from_dict(parse_json(args.source, "--source"))
+        claims = {key: Claim.model_validate(value) for key, value in parse_json(args.claims, "--claims").items()}
         table = evaluate(claims, source.runs)
         out = Path(args.out)
         write_file(out.with_suffix(".md"), markdown(table))

@@ -11,7 +11,8 @@ import sys
 import threading
 from pathlib import Path
 
-from ofancore.errors import EngineError, OfanError
+from ofancore.console import exit_status
+from ofancore.errors import ScenarioError
 
 EXAMPLE = """examples:
   ofancore run                                             the paper's default: Ofan, 128 hosts, permutation of 1 MiB
@@ -23,30 +24,12 @@ EXAMPLE = """examples:
 
 def main(argv: list[str] | None = None) -> int:
     """Parse, run, and turn refusals into status 2, internal faults into 3."""
-    args = _parser().parse_args(argv)
-    try:
-        status = args.call(args) or 0
-        print(end="", flush=True)  # here, where a full disk is still told of
-        return status
-    except EngineError as e:
-        print(f"ofancore: {e}", file=sys.stderr)
-        return 3
-    except OfanError as e:
-        print(f"ofancore: {e}", file=sys.stderr)
-        return 2
-    except BrokenPipeError:  # whoever read the output has seen enough
-        _drop_output()
-        return 141
-    except OSError as e:
-        if e.filename is None:
-            _drop_output()
-        print(f"ofancore: {e.filename or 'output'}: {e.strerror or e}", file=sys.stderr)
-        return 2
-    except MemoryError:
-        print("ofancore: the scenario needs more memory than this machine gives", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
+
+    def call() -> int | None:
+        args = _parser().parse_args(argv)
+        return args.call(args)
+
+    return exit_status("ofancore", call)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -108,6 +91,19 @@ def _say_compiling() -> None:
     print(about, file=sys.stderr, flush=True)
 
 
+def _refuse_shared_paths(args) -> None:
+    """ScenarioError if one file would take the place of another, or of a folder that it lies in."""
+    taken: dict[str, str] = {}
+    for option in ("scenario", "out", "flows", "links"):
+        path = getattr(args, option)
+        if path is not None:
+            real = os.path.realpath(path)
+            for other, there in taken.items():
+                if os.path.commonpath([real, there]) in (real, there):
+                    raise ScenarioError(f"--{option}", path, f"must be another place than that of {other}")
+            taken[option if option == "scenario" else f"--{option}"] = real
+
+
 def _run(args) -> int:
     from ofancore.jit import before_compiling
     from ofancore.result import check_writable, write_table, write_whole
@@ -116,8 +112,10 @@ def _run(args) -> int:
 
     sets = args.set + ([f"seed={args.seed}"] if args.seed is not None else [])
     scenario = Scenario.from_yaml(args.scenario, sets)
-    for path in filter(None, (args.out, args.flows, args.links)):
-        check_writable(path)  # before the run, not after it
+    _refuse_shared_paths(args)
+    for path in (args.out, args.flows, args.links):
+        if path is not None:
+            check_writable(path)  # before the run, not after it
     with _interruptible(), before_compiling(_say_compiling):
         result = simulate(scenario, threads=args.threads)
     if args.out:
@@ -130,12 +128,6 @@ def _run(args) -> int:
     if not result.finished:
         print(f"ofancore: {result.summary()}", file=sys.stderr)
     return 0
-
-
-def _drop_output() -> None:
-    """Let nobody be told again, at exit, that what standard output still holds cannot be written."""
-    if sys.stdout is not None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _list(args) -> int:
@@ -156,13 +148,18 @@ def _list(args) -> int:
         return 0
     if args.what == "keys":
         for key, default, text in scenario_keys(s.Scenario):
-            print(f"{key:32} {default!s:12} {text}")
+            print(f"{key:32} {as_yaml(default):12} {text}")
         return 0
     registry = s.REGISTRIES[{"balancers": "balancer", "workloads": "workload"}.get(args.what, args.what)]
     for name, entry in registry.items():
-        keys = [f"{k}={f.default}" for k, f in entry.model_fields.items() if k != "kind"]
+        keys = [f"{k}={as_yaml(f.default)}" for k, f in entry.model_fields.items() if k != "kind"]
         print(f"{name:16} {entry.title:26} {(entry.__doc__ or '').strip().splitlines()[0]}" + (f"  [{', '.join(keys)}]" if keys else ""))
     return 0
+
+
+def as_yaml(value: object) -> str:
+    """A default as one would write it in YAML."""
+    return {None: "null", True: "true", False: "false"}[value] if value is None or isinstance(value, bool) else str(value)
 
 
 def scenario_keys(model, prefix: str = ""):

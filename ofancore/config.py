@@ -12,18 +12,26 @@ every scenario included; a refusal names the dotted key, the value and the rule.
 
 from __future__ import annotations
 
-import json
+import math
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
-from ofancore.errors import OfanError, ScenarioError
+from ofancore.console import exit_status
+from ofancore.errors import ScenarioError, brief
+from ofancore.metrics import METRICS, OF_THREE_TIERS
+from ofancore.notebook import NotebookError, declared
 from ofancore.plan import Group, expand, json_text
+from ofancore.reading import read_yaml
 
-Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+ROOT = Path(__file__).resolve().parent.parent
+MOST_RUNS = 100_000  # of a scheme in an experiment
+SET_BY_PIPELINE = ("figure", "source")  # parameters of every notebook of a figure
+
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=100)]  # files are named so
 ScenarioPart = dict[str, Any]
 DottedKey = Annotated[str, Field(pattern=r"^[a-z_]+(\.[a-z_]+)*$")]
 
@@ -51,7 +59,7 @@ class Figure(_Strict):
     notebook: Name = Field(description="notebooks/figures/<notebook>.ipynb; several figures may share one.")
     category: str = Field(description="The heading in the report.")
     experiments: Annotated[list[Name], Field(min_length=1)] = Field(description="The experiments that the notebook reads.")
-    parameters: dict[Name, Any] = Field({}, description="Values for the notebook's parameters cell.")
+    parameters: dict[Name, JsonValue] = Field({}, description="Values for the notebook's parameters cell.")
 
 
 class Check(_Strict):
@@ -79,6 +87,10 @@ class Check(_Strict):
             raise ValueError("`along` belongs to measure = exponent, and an exponent needs it")
         if self.at_least is None and self.at_most is None:
             raise ValueError("needs at_least, at_most or both")
+        if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
+            raise ValueError("at_least must not be above at_most")
+        if self.beyond is not None and self.along is None:
+            raise ValueError("`beyond` belongs to measure = exponent")
         return self
 
 
@@ -95,7 +107,8 @@ class Claim(_Strict):
 class Config(_Strict):
     """A whole grid; `config/paper.yaml` is the default one."""
 
-    results: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_./-]*$")] = Field(
+    # a path below the project: not absolute, and no `..` on the way
+    results: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*/?$")] = Field(
         description="The folder that everything is written to."
     )
     seeds: Annotated[int, Field(ge=1, le=1000)] = Field(description="Seeds a point: 0, 1, ...")
@@ -128,6 +141,14 @@ def _refuse_unknown_names(config: Config) -> None:
             known(f"experiments.{e}.schemes.{i}", label, config.schemes, "schemes")
         if len(set(experiment.schemes)) < len(experiment.schemes):
             raise ScenarioError(f"experiments.{e}.schemes", experiment.schemes, "must name each scheme once")
+        runs = math.prod(map(len, experiment.sweep.values())) * max(1, len(experiment.points)) * (experiment.seeds or config.seeds)
+        if runs > MOST_RUNS:
+            raise ScenarioError(f"experiments.{e}", runs, f"so many runs a scheme; at most {MOST_RUNS} are possible")
+        if "balancer" in experiment.scenario:
+            raise ScenarioError(f"experiments.{e}.scenario.balancer", experiment.scenario["balancer"], "belongs into `schemes`")
+        for i, point in enumerate(experiment.points):
+            for key in point.keys() & experiment.sweep.keys():
+                raise ScenarioError(f"experiments.{e}.points.{i}.{key}", point[key], "is swept already")
     for f, figure in config.figures.items():
         for i, name in enumerate(figure.experiments):
             known(f"figures.{f}.experiments.{i}", name, config.experiments, "experiments")
@@ -141,17 +162,86 @@ def _refuse_unknown_names(config: Config) -> None:
                 known(f"{at}.schemes", label, config.experiments[check.experiment].schemes, f"schemes of {check.experiment}")
 
 
-def _refuse_bad_scenarios(config: Config) -> None:
-    """Build every scenario once (seed 0): a bad value is refused before any job starts."""
+def _refuse_bad_figures(config: Config, root: Path) -> None:
+    """A figure needs its notebook and its caption, and takes the parameters that the notebook declares."""
+    for f, figure in config.figures.items():
+        at = f"figures.{f}"
+        try:
+            names = [name for name in declared(root / "notebooks" / "figures" / f"{figure.notebook}.ipynb") if name not in SET_BY_PIPELINE]
+        except NotebookError as error:
+            raise ScenarioError(f"{at}.notebook", figure.notebook, str(error)) from None
+        for name, value in figure.parameters.items():
+            if name not in names:
+                raise ScenarioError(f"{at}.parameters.{name}", value, f"must be a parameter of the notebook: {', '.join(names) or 'none'}")
+        caption = root / "workflow" / "report" / f"{f}.rst"
+        if not caption.is_file():
+            raise ScenarioError(at, f, f"needs a caption in {caption}")
+
+
+def _refuse_bad_scenarios(config: Config) -> dict[str, dict[str, list[dict]]]:
+    """Build every scenario, and the traffic and failures of every seed: a bad value is refused before any job starts.
+
+    Returns the columns of each experiment's points by scheme.
+    """
+    from ofancore.prepare import traffic_and_damage
+    from ofancore.result import scenario_columns
     from ofancore.scenario import Scenario
 
+    columns: dict[str, dict[str, list[dict]]] = {}
+    sound = set()  # schemes share traffic and failures
     for group in config.groups():
-        for scenario in expand(group, seeds=1):
-            try:
-                Scenario.from_dict(scenario)
-            except ScenarioError as error:
-                key = f"experiments.{group.experiment}.{error.key} (scheme {group.label})"
-                raise ScenarioError(key, error.value, error.rule) from error
+        points = columns.setdefault(group.experiment, {}).setdefault(group.label, [])
+        runs = set()
+        try:
+            given = expand(group)
+            for i in range(0, len(given), group.seeds):
+                scenario = Scenario.from_dict(given[i])
+                points.append(scenario_columns(scenario))
+                shared = (
+                    scenario.packet.payload_bytes,
+                    *(getattr(scenario, part).model_dump_json() for part in ("fabric", "workload", "failures")),
+                )
+                for seed in (data["seed"] for data in given[i : i + group.seeds]):
+                    if (scenario.digest, seed) in runs:
+                        raise ScenarioError("seed", seed, f"this run is there twice: {brief(given[i])}")
+                    runs.add((scenario.digest, seed))
+                    if (shared, seed) not in sound and (scenario.failures.any or seed == given[i]["seed"]):
+                        traffic_and_damage(scenario.model_copy(update={"seed": seed}))
+                        sound.add((shared, seed))
+        except ScenarioError as error:
+            key = f"experiments.{group.experiment}.{error.key} (scheme {group.label})"
+            raise ScenarioError(key, error.value, error.rule) from error
+    return columns
+
+
+def _refuse_bad_checks(config: Config, columns: dict[str, dict[str, list[dict]]]) -> None:
+    """A check measures what the runs have, at points that they have: `columns` are those of every experiment's schemes."""
+    for c, claim in config.claims.items():
+        for i, check in enumerate(claim.checks):
+            at, schemes = f"claims.{c}.checks.{i}", columns[check.experiment]
+            metrics = METRICS + OF_THREE_TIERS * any(p["fabric.tiers"] == 3 for points in schemes.values() for p in points)
+            if check.metric not in metrics:
+                raise ScenarioError(f"{at}.metric", check.metric, f"must be one of {', '.join(metrics)}")
+            chosen = {label: _at(f"{at}.where", check, schemes[label]) for label in [*check.schemes, check.against] if label}
+            if check.along:
+                for label, points in chosen.items():
+                    found = {p.get(check.along) for p in points}
+                    least = -math.inf if check.beyond is None else check.beyond
+                    if sum(isinstance(x, int | float) and least <= x < math.inf for x in found) < 2:
+                        rule = f"must be a key of which {check.experiment} has two numbers or more here (scheme {label})"
+                        raise ScenarioError(f"{at}.along", check.along, rule)
+
+
+def _at(key: str, check: Check, points: list[dict]) -> list[dict]:
+    """The points that a check looks at; ScenarioError if there is none."""
+    for name, value in check.where.items():
+        if not any(name in p for p in points):
+            raise ScenarioError(f"{key}.{name}", value, f"is not a scenario key of {check.experiment}")
+        known = {brief(p.get(name)): p.get(name) for p in points}
+        if value not in known.values():
+            raise ScenarioError(f"{key}.{name}", value, f"must be one of the values of {check.experiment} here: {', '.join(known)}")
+        points = [p for p in points if p.get(name) == value]
+    return points
 
 
 def _dotted(error: ValidationError) -> ScenarioError:
@@ -163,16 +253,11 @@ def _dotted(error: ValidationError) -> ScenarioError:
 
 
 def load_config(source: str | Path | dict, scenarios: bool = True) -> Config:
-    """Read and check a config (a file or a dict). `scenarios=False` leaves the scenarios themselves unchecked."""
-    if isinstance(source, dict):
-        data = source
-    else:
-        try:
-            data = yaml.safe_load(Path(source).read_text())
-        except FileNotFoundError:
-            raise ScenarioError("config", str(source), "no such file") from None
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            raise ScenarioError("config", str(source), "not readable as YAML: " + " ".join(str(error).split())) from None
+    """Read and check a config (a file or a dict). ScenarioError for the first rule that is broken.
+
+    `scenarios=False` looks at its keys only: not at scenarios, files of figures and what the checks of claims measure.
+    """
+    data = source if isinstance(source, dict) else read_yaml(source, "config")
     if not isinstance(data, dict):
         raise ScenarioError("config", str(source), "must hold keys, such as experiments and figures")
     try:
@@ -181,7 +266,8 @@ def load_config(source: str | Path | dict, scenarios: bool = True) -> Config:
         raise _dotted(error) from None
     _refuse_unknown_names(config)
     if scenarios:
-        _refuse_bad_scenarios(config)
+        _refuse_bad_figures(config, ROOT)
+        _refuse_bad_checks(config, _refuse_bad_scenarios(config))
     return config
 
 
@@ -215,7 +301,7 @@ def main(arguments: list[str]) -> int:
             load_config(path)
             print(f"{path} is valid")
         case ["cost", path]:
-            print(cost_table(load_config(path, scenarios=False)))
+            print(cost_table(load_config(path)))
         case ["show", path]:
             print(json_text(load_config(path, scenarios=False).model_dump(mode="json")))
         case _:
@@ -225,11 +311,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except OfanError as refusal:
-        print(refusal, file=sys.stderr)
-        sys.exit(2)
-    except json.JSONDecodeError as refusal:
-        print(f"not JSON: {refusal}", file=sys.stderr)
-        sys.exit(2)
+    sys.exit(exit_status("ofancore.config", lambda: main(sys.argv[1:])))

@@ -18,10 +18,9 @@ import tempfile
 import zlib
 from pathlib import Path
 
-from ofancore.config import Config, load_config
+from ofancore.config import ROOT, Config, load_config
 from ofancore.errors import OfanError
-from ofancore.figures import ROOT, Source
-from ofancore.result import source_digest
+from ofancore.figures import Source
 
 PNG = b"\x89PNG\r\n\x1a\n"
 # the figures in the README
@@ -49,16 +48,10 @@ class Incomplete(OfanError):
 
 
 def runs_behind(config: Config, results: Path) -> int:
-    """The number of runs behind all figures and claims. Refuses missing ones and those that other sources made."""
+    """The number of runs behind all figures and claims. MissingRun for missing ones and those that other sources made."""
     experiments = list(dict.fromkeys([*(e for f in config.figures.values() for e in f.experiments), *config.experiments_of_claims()]))
     source = Source(str(results), config.groups(experiments))
-    tables = [source.runs(name) for name in experiments]
-    made_by = {digest for runs in tables for digest in runs["source"]}
-    if made_by - {source_digest()}:
-        raise Incomplete(
-            f"{results}: its runs were made by other sources ({', '.join(sorted(made_by))}) than these; run the pipeline again"
-        )
-    return sum(len(runs) for runs in tables)
+    return sum(len(source.runs(name)) for name in experiments)
 
 
 def packed(png: bytes) -> bytes:

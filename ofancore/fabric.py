@@ -205,6 +205,8 @@ class Fabric:
             x, y, u, v = int(x), int(y), int(u), int(v)
         except (ValueError, AttributeError):
             raise ValueError(rule) from None
+        if name != f"{kind_l}:{x}:{y}-{kind_h}:{u}:{v}":  # int() takes spaces, signs and zeros as well
+            raise ValueError(rule)
         if (kind_l, kind_h) == ("edge", "agg") and x == u and 0 <= x < self.P and 0 <= y < self.E and 0 <= v < self.A:
             return (x * self.E + y) * self.A + v
         if (kind_l, kind_h) == ("agg", "core") and y == u and 0 <= x < self.P and 0 <= y < self.A and 0 <= v < self.C:

@@ -40,13 +40,20 @@ class Damage:
 
     @classmethod
     def draw(cls, keys, fabric: Fabric, rng: np.random.Generator) -> Damage:
-        """Named cables, and each other one with probability `link_failure_rate` (one draw a cable, whatever the rate)."""
+        """Named cables, and each other one with probability `link_failure_rate` (one draw a cable, whatever the rate).
+
+        ScenarioError for a cable that does not exist or is named twice.
+        """
         share = np.where(rng.random(fabric.n_cables) < keys.link_failure_rate, keys.capacity, 1.0)
+        names: dict[str, int] = {}
         for i, named in enumerate(keys.cables):
             try:
                 share[fabric.cable_of(named.cable)] = named.capacity
             except ValueError as e:
                 raise ScenarioError(f"failures.cables.{i}.cable", named.cable, str(e)) from None
+            first = names.setdefault(named.cable, i)
+            if first != i:
+                raise ScenarioError(f"failures.cables.{i}.cable", named.cable, f"a cable may be named once; failures.cables.{first} is it")
         return cls(fabric, share)
 
     @property

@@ -12,12 +12,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
-from ofancore.errors import OfanError
+from ofancore.config import ROOT, load_config
+from ofancore.errors import OfanError, brief
+from ofancore.metrics import METRICS, OF_THREE_TIERS
 from ofancore.plan import Group, expand, write_file
 
-ROOT = Path(__file__).resolve().parent.parent
 SMALL_CONFIG = ROOT / "config" / "smoke.yaml"
+
+
+ANEW = "delete it and run the pipeline again"
 
 
 class MissingRun(OfanError):
@@ -25,7 +30,8 @@ class MissingRun(OfanError):
 
 
 def read_group(group: Group, results: str | Path) -> pd.DataFrame:
-    """The raw runs of a group, exactly those that the config asks for."""
+    """The raw runs of a group, exactly those that the config asks for. MissingRun if they are not there whole, or another version's."""
+    from ofancore.result import scenario_columns, source_digest
     from ofancore.scenario import Scenario
 
     path = group.raw_path(results)
@@ -34,10 +40,20 @@ def read_group(group: Group, results: str | Path) -> pd.DataFrame:
     except FileNotFoundError:
         raise MissingRun(f"{path}: missing; the pipeline makes it") from None
     except Exception as error:  # pyarrow raises many kinds for a damaged file
-        raise MissingRun(f"{path}: not readable ({' '.join(str(error).split())}); delete it and run the pipeline again") from None
-    wanted = [Scenario.from_dict(s).digest for s in expand(group)]
-    if list(runs.get("digest", [])) != wanted:
-        raise MissingRun(f"{path}: holds other runs than the config asks for; delete it and run the pipeline again")
+        raise MissingRun(f"{path}: not readable ({' '.join(str(error).split())}); {ANEW}") from None
+    scenarios = [Scenario.from_dict(s) for s in expand(group)]
+    if list(runs.get("digest", [])) != [s.digest for s in scenarios]:
+        raise MissingRun(f"{path}: holds other runs than the config asks for; {ANEW}")
+    made_by = set(runs.get("source", [None]))
+    if made_by != {source_digest()}:
+        shown = ", ".join(sorted(map(str, made_by)))
+        raise MissingRun(f"{path}: made by another version of the simulator ({shown}, this is {source_digest()}); {ANEW}")
+    wanted = {"experiment", "label", "finished", *METRICS, *(key for s in scenarios for key in scenario_columns(s))}
+    if any(s.fabric.tiers == 3 for s in scenarios):
+        wanted.update(OF_THREE_TIERS)
+    lost = sorted(wanted - set(runs.columns)) or [name for name in METRICS if not is_numeric_dtype(runs[name])]
+    if lost:
+        raise MissingRun(f"{path}: the columns {brief(lost)} are not there as they should be; {ANEW}")
     return runs
 
 
@@ -68,34 +84,24 @@ class Source:
 
     @classmethod
     def small(cls) -> Source:
-        from ofancore.config import load_config
-
         config = load_config(SMALL_CONFIG, scenarios=False)
         return cls(str(ROOT / config.results), config.groups(), simulate=True)
 
     def runs(self, experiment: str) -> pd.DataFrame:
-        """All runs of an experiment, one row each, from one version of the simulator."""
+        """All runs of an experiment, one row each, from this version of the simulator."""
         if experiment not in self._read:
             groups = [g for g in self.groups if g.experiment == experiment]
             if not groups:
                 raise MissingRun(f"{experiment}: not among the experiments that this figure reads (config: figures.*.experiments)")
             self._read[experiment] = pd.concat([self._group(g) for g in groups], ignore_index=True)
-            sources = sorted({s for runs in self._read.values() for s in runs["source"].unique()})
-            if len(sources) > 1:
-                raise MissingRun(f"raw runs come from different versions of the simulator ({', '.join(sources)}); run the pipeline again")
         return self._read[experiment].copy()
 
     def _group(self, group: Group) -> pd.DataFrame:
-        if not self.simulate:
-            return read_group(group, self.results)
-        from ofancore.result import source_digest
-
         try:
-            runs = read_group(group, self.results)
-            if set(runs["source"]) == {source_digest()}:
-                return runs
+            return read_group(group, self.results)
         except MissingRun:
-            pass
+            if not self.simulate:
+                raise
         return pd.DataFrame(simulate_group(group))
 
 

@@ -18,6 +18,19 @@ T_95 = (
 )  # fmt: skip
 BOOTSTRAP_DRAWS = 4000
 
+_QUEUES = ("host_edge", "edge_agg", "agg_core", "core_agg", "agg_edge", "edge_host")
+# The metrics of a raw table, a column of numbers each.
+METRICS = (
+    "ended_ns", "cct_ns", "mean_done_ns", "last_data_ns", "lower_bound_ns", "ideal_ns", "cct_over_ideal", "cct_inflation",
+    *(f"queue_max_bytes_{link}" for link in _QUEUES), *(f"queue_mean_bytes_{link}" for link in _QUEUES),
+    "queue_max_packets", "queue_mean_packets", *(f"link_overload_{link}" for link in _QUEUES[1:5]),
+    "drops_buffer", "drops_dead_link", "drops_no_route", "drops_random",
+    "replaced_packets", "resent_packets", "spurious_packets", "timeouts", "trimmed_packets", "refused_packets", "ecn_marks",
+    "packets_sent", "packets_delivered", "packets_dropped", "packets_in_flight", "reorder_fraction", "reorder_max_packets", "utilisation",
+    "pointers_per_switch_edge", "state_bytes_per_switch_edge", "state_bytes_per_host", "packet_hops", "step_ns", "compute_ns", "exposed_ns",
+)  # fmt: skip
+OF_THREE_TIERS = ("pointers_per_switch_agg", "state_bytes_per_switch_agg")  # there as well if a run's fabric has three tiers
+
 
 def t_quantile(degrees: int) -> float:
     """The factor of a 95% interval; NaN without a degree of freedom."""

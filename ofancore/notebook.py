@@ -7,6 +7,8 @@ does not come up, and the executed notebook is kept also when a cell fails, with
 
 from __future__ import annotations
 
+import ast
+import json
 import tempfile
 from pathlib import Path
 
@@ -19,16 +21,23 @@ class NotebookError(OfanError):
     """A notebook that cannot be run as asked, or whose cell failed."""
 
 
-def check_parameters(notebook: str | Path, parameters: dict) -> None:
-    """Refuse a parameter that the notebook's parameters cell does not define."""
-    from papermill import inspect_notebook
-
+def declared(notebook: str | Path) -> list[str]:
+    """The names that the cell tagged `parameters` assigns; NotebookError if the file is no notebook."""
     try:
-        known = inspect_notebook(str(notebook))
+        cells = json.loads(Path(notebook).read_text())["cells"]
+        tagged = [cell for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
+        body = ast.parse("".join(tagged[0]["source"])).body if tagged else []
     except FileNotFoundError:
         raise NotebookError(f"{notebook}: no such notebook") from None
-    except Exception as error:
-        raise NotebookError(f"{notebook}: not a notebook that papermill can read ({' '.join(str(error).split())})") from None
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError, SyntaxError) as error:
+        raise NotebookError(f"{notebook}: not a readable notebook ({type(error).__name__}: {' '.join(str(error).split())})") from None
+    targets = [t for node in body for t in (node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)])]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def check_parameters(notebook: str | Path, parameters: dict) -> None:
+    """Refuse a parameter that the notebook's parameters cell does not define."""
+    known = declared(notebook)
     unknown = sorted(set(parameters) - set(known))
     if unknown:
         raise NotebookError(

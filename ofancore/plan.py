@@ -14,6 +14,8 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from ofancore.errors import ScenarioError
+
 # What a run costs, for the estimate of the time left only: start-up of a process, set-up of a run, packet-hops a second.
 START_SECONDS = 2.5
 RUN_SECONDS = 0.01
@@ -54,10 +56,12 @@ class Group:
 
 
 def set_dotted(tree: dict, key: str, value) -> None:
-    """tree["a"]["b"] = value for the key "a.b"; parents are made as needed."""
+    """tree["a"]["b"] = value for the key "a.b"; parents are made as needed. ScenarioError if one is there and no mapping."""
     *parents, last = key.split(".")
     for parent in parents:
         tree = tree.setdefault(parent, {})
+        if not isinstance(tree, dict):
+            raise ScenarioError(key, value, f"{parent} is not a mapping")
     tree[last] = value
 
 

@@ -69,6 +69,15 @@ class Inputs:
     group_bound_ticks: np.ndarray  # int64[n_groups]: the same of each collective alone
 
 
+def traffic_and_damage(scenario: Scenario) -> tuple[Flows, Damage]:
+    """Who sends what, and what is broken. ScenarioError for hosts and cables that do not exist and for pairs that are cut off."""
+    flows = scenario.workload.flows(scenario.shape, stream(scenario, "workload"), scenario.packet.payload_bytes)
+    damage = Damage.draw(scenario.failures, scenario.shape, stream(scenario, "failures"))
+    if damage.any:
+        refuse_disconnected(damage, flows.src, flows.dst)
+    return flows, damage
+
+
 def prepare(scenario: Scenario) -> Inputs:
     """Expand a scenario; ScenarioError for what only the expansion can find (hosts that do not exist, pairs that are cut off)."""
     fabric = scenario.shape
@@ -81,13 +90,10 @@ def prepare(scenario: Scenario) -> Inputs:
         delay=ticks(keys.link_delay_ns),
         ack_every=getattr(scenario.recovery, "ack_every_packets", 1),
     )
-    flows = scenario.workload.flows(fabric, stream(scenario, "workload"), packet.payload_bytes)
+    flows, damage = traffic_and_damage(scenario)
     base_rtt = round_trip(times, fabric.max_hops)
     base = round_trip(times, fabric.hops(flows.src, flows.dst))
     delay = np.rint(flows.delay_ns * TICKS_PER_NS).astype(np.int64)
-    damage = Damage.draw(scenario.failures, fabric, stream(scenario, "failures"))
-    if damage.any:
-        refuse_disconnected(damage, flows.src, flows.dst)
 
     slot = times.data + times.gap
     pace = np.zeros(2, np.int64)

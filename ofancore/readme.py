@@ -14,10 +14,9 @@ import numpy as np
 
 from ofancore import glossary
 from ofancore.balancers import BALANCERS, Shape
-from ofancore.cli import scenario_keys
-from ofancore.config import load_config
+from ofancore.cli import as_yaml, scenario_keys
+from ofancore.config import ROOT, load_config
 from ofancore.fabric import AGG, EDGE, Fabric
-from ofancore.figures import ROOT
 from ofancore.palette import FAMILIES
 from ofancore.plan import seconds
 from ofancore.scenario import REGISTRIES, Scenario
@@ -32,11 +31,6 @@ def _cell(value) -> str:
 def _table(head: list[str], rows: list[list]) -> str:
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     return "\n".join(lines + ["| " + " | ".join(_cell(value) for value in row) + " |" for row in rows])
-
-
-def _default(value) -> str:
-    text = {None: "null", True: "true", False: "false"}.get(value) if value is None or isinstance(value, bool) else str(value)
-    return f"`{text}`"
 
 
 def _pointers(balancer, radix: int) -> str:
@@ -81,13 +75,15 @@ def schemes() -> str:
 
 def keys() -> str:
     """Scenario keys that do not depend on a kind (`ofancore list keys`)."""
-    return _table(["key", "default", "meaning"], [[f"`{key}`", _default(value), text] for key, value, text in scenario_keys(Scenario)])
+    return _table(
+        ["key", "default", "meaning"], [[f"`{key}`", f"`{as_yaml(value)}`", text] for key, value, text in scenario_keys(Scenario)]
+    )
 
 
 def kinds() -> str:
     """Keys of every kind (`ofancore list balancers`, ...)."""
     rows = [
-        [f"`{part}.kind: {kind}`", f"`{part}.{name}`", _default(field.default), field.description or ""]
+        [f"`{part}.kind: {kind}`", f"`{part}.{name}`", f"`{as_yaml(field.default)}`", field.description or ""]
         for part, registry in REGISTRIES.items()
         for kind, entry in registry.items()
         for name, field in entry.model_fields.items()

@@ -5,6 +5,7 @@ Nothing here depends on the machine or the clock on the wall: the same scenario 
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import math
@@ -62,10 +63,7 @@ class Result:
 
     def row(self) -> dict[str, Any]:
         """One flat row of a raw table: scenario keys with dots, metrics with underscores, provenance."""
-        out: dict[str, Any] = {}
-        for key, value in _flat(self.scenario.to_dict(), "."):
-            out[key] = json.dumps(value) if isinstance(value, (list, dict)) else value
-        out["failures.convergence_ns"] = float(self.scenario.failures.convergence_ns)
+        out = scenario_columns(self.scenario)
         for key, value in _flat(self.values, "_"):
             out[key] = json.dumps(_plain(value)) if isinstance(value, list) else value
         out["scenario"] = self.scenario.to_json()
@@ -98,6 +96,13 @@ class Result:
         )
 
 
+def scenario_columns(scenario: Scenario) -> dict[str, Any]:
+    """The columns of a raw table that say what was run: dotted key -> number, text (JSON, of a list) or None."""
+    out = {key: json.dumps(value) if isinstance(value, (list, dict)) else value for key, value in _flat(scenario.to_dict(), ".")}
+    out["failures.convergence_ns"] = float(scenario.failures.convergence_ns)
+    return out
+
+
 def write_table(rows: list[dict[str, Any]], path: str | Path) -> None:
     """Write rows as Parquet, whole or not at all, with provenance in the file's metadata."""
     import numba
@@ -128,21 +133,39 @@ def write_whole(path: str | Path, write) -> None:
 
 
 def check_writable(path: str | Path) -> None:
-    """OSError, naming the path, if `write_whole` could not begin."""
-    Path(_begin(Path(path))).unlink()
+    """OSError, naming the path, if `write_whole` could not begin. Nothing is made, not even the folders on the way."""
+    path = Path(path)
+    try:
+        _refuse_special(path)
+        folder = Path(os.path.abspath(path)).parent
+        missing = [path.name]
+        while not os.path.lexists(folder):
+            missing.append(folder.name)
+            folder = folder.parent
+        for name in missing:
+            with contextlib.suppress(FileNotFoundError):
+                os.lstat(folder / name)  # is it a name that a file may have?
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as e:
+        raise OSError(e.errno, e.strerror, str(path)) from None
 
 
 def _begin(path: Path) -> str:
     """An empty temporary file beside `path`, which may be a plain file or not there yet."""
     try:
-        if path.exists() and not path.is_file():
-            raise OSError(errno.EINVAL, "is not a plain file")
+        _refuse_special(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name[:200]}.", dir=path.parent)
         os.close(handle)
         return temporary
     except OSError as e:
         raise OSError(e.errno, e.strerror, str(path)) from None
+
+
+def _refuse_special(path: Path) -> None:
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "is not a plain file")
 
 
 def class_values(values: np.ndarray) -> dict[str, float]:

@@ -14,7 +14,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union
 
-import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
@@ -22,6 +21,7 @@ from ofancore.balancers import BALANCERS
 from ofancore.congestion import CONGESTION
 from ofancore.errors import ScenarioError
 from ofancore.fabric import Fabric
+from ofancore.reading import parse_yaml, read_yaml
 from ofancore.recovery import RECOVERY
 from ofancore.units import ticks_per_byte
 from ofancore.workloads import WORKLOADS
@@ -123,7 +123,7 @@ class FailureKeys(_Part):
     """What breaks, when, and when who knows."""
 
     link_failure_rate: float = Field(0.0, ge=0, le=1, description="each cable between switches fails independently with this probability")
-    cables: list[CableKeys] = Field(default=[], description="cables that fail in any case")
+    cables: Annotated[list[CableKeys], Field(fail_fast=True)] = Field(default=[], description="cables that fail in any case")
     capacity: Capacity = Field(0.0, description="share of the rate left on randomly failed cables; 0: dead")
     at_ns: float = Field(0.0, ge=0, le=1e12, description="time of the failure")
     loss_rate: float = Field(0.0, ge=0, le=0.5, description="each packet that comes to a switch is lost with this probability, always")
@@ -228,12 +228,7 @@ class Scenario(_Part):
         """A scenario from a YAML file (or the defaults) with `key=value` overrides, the values being YAML."""
         data: Any = {}
         if path is not None:
-            try:
-                data = yaml.safe_load(Path(path).read_text())
-            except OSError as e:
-                raise ScenarioError("scenario", str(path), f"cannot be read: {e.strerror}") from None
-            except (yaml.YAMLError, ValueError, RecursionError) as e:
-                raise ScenarioError("scenario", str(path), "is not YAML: " + " ".join(str(e).split())) from None
+            data = read_yaml(path, "scenario")
             data = {} if data is None else data  # an empty file
             if not isinstance(data, dict):
                 raise ScenarioError("scenario", str(path), "must hold a mapping of keys")
@@ -241,11 +236,7 @@ class Scenario(_Part):
             key, eq, value = text.partition("=")
             if not eq or not all(key.split(".")):
                 raise ScenarioError("--set", text, "must read key=value, the key being names joined by dots")
-            try:
-                parsed = yaml.safe_load(value)
-            except (yaml.YAMLError, ValueError, RecursionError):
-                raise ScenarioError(key, value, "is not a YAML value") from None
-            set_key(data, key, parsed)
+            set_key(data, key, parse_yaml(value, key, value))
         return cls.from_dict(data)
 
     def to_dict(self) -> dict[str, Any]:

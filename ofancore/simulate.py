@@ -26,7 +26,7 @@ def simulate(scenario: Scenario, threads: int = 1) -> Result:
 
     if not isinstance(scenario, Scenario):
         raise ScenarioError("scenario", type(scenario).__name__, "simulate takes a Scenario (Scenario.from_dict makes one)")
-    if not isinstance(threads, int) or not 1 <= threads <= 64:
+    if not isinstance(threads, int) or isinstance(threads, bool) or not 1 <= threads <= 64:
         raise ScenarioError("threads", threads, "must be an integer from 1 to 64")
     i = prepare(scenario)
     w = build_world(i, threads)

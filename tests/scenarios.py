@@ -1,4 +1,4 @@
-"""Hypothesis strategies for scenarios on fabrics small enough for the slow twin.
+"""Hypothesis strategies for scenarios on fabrics small enough for the slow twin; raw rows without a run.
 
 The number of examples is the test's own, times the environment variable OFAN_EXAMPLES (default 1): `OFAN_EXAMPLES=20 make test`
 looks twenty times harder.
@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 
 from ofancore import BALANCERS, CONGESTION, RECOVERY, WORKLOADS, Scenario, ScenarioError
 from ofancore.fabric import Fabric
+from ofancore.metrics import METRICS, OF_THREE_TIERS
+from ofancore.plan import Group, expand
 from ofancore.prepare import prepare
+from ofancore.result import scenario_columns
 
 EFFORT = float(os.environ.get("OFAN_EXAMPLES", "1"))
 
@@ -243,3 +246,10 @@ def connected(keys) -> Scenario:
             raise
         reject()
     return scenario
+
+
+def rows_without_runs(group: Group, source: str) -> list[dict]:
+    """The rows of a run group with zeros for metrics, as if the sources of that digest had made them."""
+    common = {"experiment": group.experiment, "label": group.label, "finished": True, "source": source}
+    common |= dict.fromkeys(METRICS + OF_THREE_TIERS, 0.0)
+    return [{**common, **scenario_columns(s), "digest": s.digest} for s in map(Scenario.from_dict, expand(group))]

@@ -20,7 +20,9 @@ PAYLOAD_BYTES = 4096  # the default of packet.payload_bytes
 Placement = Annotated[
     Literal["random", "contiguous", "striped"], Field(description="ranks on hosts; striped: consecutive ranks in consecutive pods")
 ]
-Hosts = Annotated[list[Annotated[int, Field(ge=0)]] | None, Field(description="hosts that take part; null: all")]
+Hosts = Annotated[
+    Annotated[list[Annotated[int, Field(ge=0)]], Field(fail_fast=True)] | None, Field(description="hosts that take part; null: all")
+]
 
 
 @dataclass(frozen=True)

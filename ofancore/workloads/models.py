@@ -10,10 +10,10 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ofancore.errors import ScenarioError
+from ofancore.reading import read_yaml
 
 MODELS = Path(__file__).parents[2] / "data" / "models"
 Size = Annotated[int, Field(ge=1, le=10**9)]
@@ -63,8 +63,8 @@ def load_model(name: str) -> Model:
 @cache
 def _read(path: Path) -> Model:
     try:
-        return Model.model_validate(yaml.safe_load(path.read_text()))
-    except (OSError, ValueError, yaml.YAMLError) as e:
+        return Model.model_validate(read_yaml(path, "model"))
+    except (ScenarioError, ValidationError) as e:
         first = e.errors()[0] if isinstance(e, ValidationError) else None
-        why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}" if first else " ".join(str(e).split())
+        why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}" if first else e
         raise ScenarioError("workload.model", path.stem, f"{path} cannot be used: {why}") from None

@@ -19,7 +19,7 @@ class Pairs(Workload):
 
     kind: Literal["pairs"] = "pairs"
     message_packets: MessagePackets = Field(256, description="data packets a flow")
-    pairs: list[Annotated[list[Host], Field(min_length=2, max_length=2)]] = Field(
+    pairs: Annotated[list[Annotated[list[Host], Field(min_length=2, max_length=2)]], Field(fail_fast=True)] = Field(
         default=[[0, 1]], min_length=1, description="[source, destination] of each flow"
     )
     title: ClassVar[str] = "pairs"

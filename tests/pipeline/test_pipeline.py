@@ -209,3 +209,26 @@ def test_a_config_that_is_not_valid_stops_before_any_job(checkout, first):
     assert "experiments.tiny.workload.message_packets" in text
     assert "Simulating" not in text
     checkout.configure(CONFIG)
+
+
+def test_a_key_given_twice_stops_before_any_job(checkout, first):
+    file = checkout.folder / "config.yaml"
+    file.write_text(file.read_text() + "seeds: 3\n")
+    text = checkout.run(fails=True)
+    assert "seeds = 3: is given twice, on lines 2 and " in text
+    assert "Simulating" not in text
+    checkout.configure(CONFIG)
+
+
+def test_raw_files_of_another_version_stop_their_figure(checkout, first):
+    """Also where nothing tells Snakemake that they are, as when a folder was copied."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    for path in (checkout.folder / "out/raw/tiny").glob("*.parquet"):
+        table = pq.read_table(path)
+        i = table.column_names.index("source")
+        pq.write_table(table.set_column(i, "source", pa.array(["0123456789abcdef"] * len(table))), path)
+    checkout.run(fails=True)
+    for log in ("notebooks/fig_new.log", "claims.log"):
+        assert "made by another version of the simulator (0123456789abcdef, this is " in (checkout.folder / "out" / log).read_text()

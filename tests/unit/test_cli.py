@@ -69,7 +69,7 @@ def no_runs(monkeypatch):
         (["run", "--seed", "-3"], "seed = -3: must be greater than or equal to 0"),
         (["run", "--set", "fabric.radix"], "--set = 'fabric.radix': must read key=value"),
         (["run", "--set", "fabric.radix=5"], "fabric.radix = 5: must be a multiple of 2"),
-        (["check-config", "missing.yaml"], "config = 'missing.yaml': no such file"),
+        (["check-config", "missing.yaml"], "config = 'missing.yaml': cannot be read: No such file or directory"),
     ],
 )
 @pytest.mark.usefixtures("no_runs")
@@ -92,6 +92,31 @@ def test_places_that_cannot_be_written_are_refused_before_the_run(call, tmp_path
     refused(call("run", *SMALL, option, tmp_path / ("x" * 300)), f"{tmp_path}/{'x' * 300}: File name too long")
     assert (tmp_path / "file").read_text() == "kept"
     assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.usefixtures("no_runs")
+def test_files_that_would_take_each_others_place_are_refused(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my.yaml").write_text("seed: 1")
+    (tmp_path / "link").symlink_to("x")
+    rule = "must be another place than that of"
+    refused(call("run", "--out", "x", "--flows", tmp_path / "y/../x"), f"--flows = '{tmp_path}/y/../x': {rule} --out")
+    refused(call("run", "--out", "x", "--links", "link"), f"--links = 'link': {rule} --out")
+    refused(call("run", "--flows", "x/y", "--links", "x"), f"--links = 'x': {rule} --flows")
+    refused(call("run", "my.yaml", "--out", "./my.yaml"), f"--out = './my.yaml': {rule} scenario")
+    refused(call("run", "--out", ""), ".: is not a plain file")
+    assert sorted(os.listdir(tmp_path)) == ["link", "my.yaml"]
+
+
+def test_folders_are_made_after_the_run_and_not_before(call, tmp_path, monkeypatch):
+    def fails(*_, **__):
+        assert os.listdir(tmp_path) == []
+        raise EngineError("no")
+
+    monkeypatch.setattr(MODULE, "simulate", fails)
+    assert call("run", "--out", tmp_path / "a/b/c", "--flows", tmp_path / "a/flows.csv")[0] == 3
+    assert os.listdir(tmp_path) == []
+    refused(call("run", "--out", tmp_path / "a" / ("x" * 300) / "c"), f"{tmp_path}/a/{'x' * 300}/c: File name too long")
 
 
 def test_a_full_disk_leaves_the_old_file(tmp_path):
@@ -132,6 +157,8 @@ LISTED = {
 def test_lists(call, what):
     status, out, err = call("list", what)
     assert (status, err) == (0, "")
+    assert "None" not in out
+    assert "False" not in out
     assert LISTED[what] in out
 
 
@@ -189,17 +216,27 @@ def test_a_reader_that_has_seen_enough_is_no_error():
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_output_that_finds_no_room_is_an_error():
-    with open("/dev/full", "w") as full:
-        process = ofancore("list", "keys", stdout=full)
-    assert process.communicate(timeout=60)[1] == "ofancore: output: No space left on device\n"
-    assert process.returncode == 2
+    for words in (["list", "keys"], ["--help"]):
+        with open("/dev/full", "w") as full:
+            process = ofancore(*words, stdout=full)
+        assert process.communicate(timeout=60)[1] == "ofancore: output: No space left on device\n"
+        assert process.returncode == 2
 
 
-def test_no_standard_output_at_all():
+@pytest.mark.parametrize("words", ["run", "list keys", "source-digest", "--help"])
+def test_no_standard_output_at_all(words):
     process = subprocess.run(
-        ["sh", "-c", 'exec "$0" -m ofancore source-digest >&-', sys.executable], stderr=subprocess.PIPE, text=True, timeout=60, check=False
+        ["sh", "-c", f'exec "$0" -m ofancore {words} >&-', sys.executable], stderr=subprocess.PIPE, text=True, timeout=60, check=False
     )
-    assert (process.returncode, process.stderr) == (0, "")
+    assert (process.returncode, process.stderr) == (2, "ofancore: output: Bad file descriptor\n")
+
+
+def test_refusals_without_standard_error_do_not_go_elsewhere():
+    for place in ("2>&-", "2>/dev/full"):
+        process = subprocess.run(
+            ["sh", "-c", f'exec "$0" -m ofancore list planes {place}', sys.executable], stdout=subprocess.PIPE, timeout=60, check=False
+        )
+        assert (process.returncode, process.stdout) == (2, b"")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

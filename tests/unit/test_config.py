@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import datetime
 import json
 from pathlib import Path
 
 import pytest
 import yaml
 
+from ofancore import config as config_module
 from ofancore.config import load_config, main, schema_text
 from ofancore.errors import ScenarioError
 from ofancore.plan import Group, expand, json_text, packet_hops, run_hops, run_seconds, write_file
@@ -23,7 +25,14 @@ def path(name: str) -> Path:
 
 
 @pytest.fixture
-def small() -> dict:
+def small(tmp_path, monkeypatch) -> dict:
+    """A config with one of everything, in a project of its own."""
+    monkeypatch.setattr(config_module, "ROOT", tmp_path)
+    (tmp_path / "notebooks/figures").mkdir(parents=True)
+    (tmp_path / "workflow/report").mkdir(parents=True)
+    cell = {"cell_type": "code", "metadata": {"tags": ["parameters"]}, "source": "figure = source = None\nfit_from: int = 4"}
+    (tmp_path / "notebooks/figures/fig_f.ipynb").write_text(json.dumps({"cells": [cell]}))
+    (tmp_path / "workflow/report/f.rst").write_text("A caption.")
     return {
         "results": "out",
         "seeds": 2,
@@ -36,12 +45,16 @@ def small() -> dict:
                 "schemes": ["ops", "ofan"],
             }
         },
-        "figures": {"f": {"notebook": "fig_f", "category": "c", "experiments": ["one"]}},
+        "figures": {"f": {"notebook": "fig_f", "category": "c", "experiments": ["one"], "parameters": {"fit_from": 8}}},
         "claims": {
             "C1": {
                 "text": "t", "paper": "p", "source": "s", "figure": "f",
                 "checks": [
-                    {"says": "w", "experiment": "one", "measure": "value", "metric": "cct_ns", "schemes": ["ops"], "at_most": 1.0}
+                    {"says": "w", "experiment": "one", "measure": "value", "metric": "cct_ns", "schemes": ["ops"], "at_most": 1.0},
+                    {
+                        "says": "w", "experiment": "one", "measure": "exponent", "metric": "cct_ns", "schemes": ["ops"],
+                        "along": "workload.message_packets", "at_most": 1.0,
+                    },
                 ],
             }
         },
@@ -130,7 +143,12 @@ def set_at(data: dict, key: str, value) -> dict:
         ("sedes", 3, "sedes"),
         ("results", "/abs", "results"),
         ("results", "", "results"),
+        ("results", "..", "results"),
+        ("results", "a/../../x", "results"),
+        ("results", "a/.git", "results"),
+        ("results", "a\n", "results"),
         ("schemes", {}, "schemes"),
+        ("figures.f.notebook", "x" * 101, "figures.f.notebook"),
         ("experiments.one.schemes", ["opps"], "experiments.one.schemes.0"),
         ("experiments.one.schemes", ["ops", "ops"], "experiments.one.schemes"),
         ("experiments.one.schemes", [], "experiments.one.schemes"),
@@ -139,12 +157,39 @@ def set_at(data: dict, key: str, value) -> dict:
         ("experiments.one.sweep", {"workload.mesage": [1]}, "experiments.one.workload.mesage"),
         ("experiments.one.scenario", {"fabric": {"radix": 7}}, "experiments.one.fabric.radix"),
         ("schemes.ops", {"kind": "opps"}, "experiments.one.balancer.kind"),
+        ("experiments.one.scenario", {"balancer": {"kind": "ofan"}}, "experiments.one.scenario.balancer"),
+        ("experiments.one.scenario", {"workload": 3}, "experiments.one.workload.message_packets"),
+        ("experiments.one.scenario", {"seed": 3}, "experiments.one.seed"),
+        ("experiments.one.sweep", {"workload.message_packets": [1, 2, 1]}, "experiments.one.seed"),
+        ("experiments.one.points", [{"workload.message_packets": 1}], "experiments.one.points.0.workload.message_packets"),
+        ("experiments.one.points", [{"workload.hosts": [0, 128]}], "experiments.one.workload.hosts"),
+        ("experiments.one.points", [{"workload.kind": "pairs", "workload.pairs": [[0, 16]]}], "experiments.one.workload.pairs.0"),
+        ("experiments.one.points", [{"failures.cables": [{"cable": "x"}]}], "experiments.one.failures.cables.0.cable"),
+        ("experiments.one.points", [{"failures.link_failure_rate": 0.5}], "experiments.one.failures"),
+        ("figures.f.notebook", "fig_g", "figures.f.notebook"),
+        ("figures.f.parameters", {"fit_form": 8}, "figures.f.parameters.fit_form"),
+        ("figures.f.parameters", {"source": {}}, "figures.f.parameters.source"),
+        ("figures.f.parameters", {"figure": "x"}, "figures.f.parameters.figure"),
+        ("figures.f.parameters", {"fit_from": datetime.date(2020, 1, 1)}, "figures.f.parameters.fit_from"),
+        ("figures", {"g": {"notebook": "fig_f", "category": "c", "experiments": ["one"]}}, "claims.C1.figure"),
         ("figures.f.experiments", ["two"], "figures.f.experiments.0"),
         ("figures.f.experiments", [], "figures.f.experiments"),
         ("claims.C1.figure", "g", "claims.C1.figure"),
         ("claims.C1.checks.0.schemes", ["reps"], "claims.C1.checks.0.schemes"),
         ("claims.C1.checks.0.measure", "ratio", "claims.C1.checks.0"),
         ("claims.C1.checks.0.at_most", None, "claims.C1.checks.0"),
+        ("claims.C1.checks.0.at_least", 2.0, "claims.C1.checks.0"),
+        ("claims.C1.checks.0.beyond", 2.0, "claims.C1.checks.0"),
+        ("claims.C1.checks.0.metric", "cct_inflatoin", "claims.C1.checks.0.metric"),
+        ("claims.C1.checks.0.metric", "collectives", "claims.C1.checks.0.metric"),
+        ("claims.C1.checks.0.where", {"workload.mesage": 1}, "claims.C1.checks.0.where.workload.mesage"),
+        ("claims.C1.checks.0.where", {"workload.message_packets": 3}, "claims.C1.checks.0.where.workload.message_packets"),
+        ("claims.C1.checks.0.where", {"workload.message_packets": "1"}, "claims.C1.checks.0.where.workload.message_packets"),
+        ("claims.C1.checks.1.along", "workload.mesage", "claims.C1.checks.1.along"),
+        ("claims.C1.checks.1.along", "fabric.radix", "claims.C1.checks.1.along"),
+        ("claims.C1.checks.1.along", "workload.kind", "claims.C1.checks.1.along"),
+        ("claims.C1.checks.1.beyond", 2.0, "claims.C1.checks.1.along"),
+        ("claims.C1.checks.1.where", {"workload.message_packets": 1}, "claims.C1.checks.1.along"),
     ],
 )
 def test_bad_input_is_refused_by_its_key(small, key, value, named):
@@ -155,19 +200,48 @@ def test_bad_input_is_refused_by_its_key(small, key, value, named):
     assert "\n" not in str(refusal.value)
 
 
+def test_a_metric_of_three_tiers_needs_them(small):
+    key = "claims.C1.checks.0.metric"
+    three = set_at(small, key, "pointers_per_switch_agg")
+    load_config(three)
+    with pytest.raises(ScenarioError, match=key):
+        load_config(set_at(three, "experiments.one.scenario.fabric", {"radix": 4, "tiers": 2}))
+
+
+def test_points_are_looked_for_in_the_scheme_of_the_denominator_as_well(small):
+    small["claims"]["C1"]["checks"][0] |= {"measure": "ratio", "against": "ofan", "where": {"balancer.kind": "ops"}}
+    with pytest.raises(ScenarioError, match=r"^claims\.C1\.checks\.0\.where\.balancer\.kind = 'ops': must be one of .* 'ofan'$"):
+        load_config(small)
+
+
+def test_a_figure_needs_a_caption_and_a_whole_notebook(small, tmp_path):
+    (tmp_path / "notebooks/figures/fig_f.ipynb").write_text("{}")
+    with pytest.raises(ScenarioError, match=r"^figures\.f\.notebook = 'fig_f': .*fig_f\.ipynb: not a readable notebook"):
+        load_config(small)
+    small["figures"]["f"]["notebook"] = "fig_g"
+    (tmp_path / "notebooks/figures/fig_g.ipynb").write_text('{"cells": []}')
+    with pytest.raises(ScenarioError, match=r"^figures\.f\.parameters\.fit_from = 8: must be a parameter of the notebook: none"):
+        load_config(small)
+    del small["figures"]["f"]["parameters"]
+    load_config(small)
+    (tmp_path / "workflow/report/f.rst").unlink()
+    with pytest.raises(ScenarioError, match=r"^figures\.f = 'f': needs a caption in .*f\.rst"):
+        load_config(small)
+
+
 def test_missing_key_is_named(small):
     del small["figures"]
     with pytest.raises(ScenarioError, match="figures"):
         load_config(small)
 
 
-@pytest.mark.parametrize("text", ["", "- 1", "a: [", "\x00"])
+@pytest.mark.parametrize("text", ["", "- 1", "a: [", "\x00", "seeds: 1\nseeds: 2"])
 def test_files_that_are_no_config(tmp_path, text):
     file = tmp_path / "c.yaml"
     file.write_text(text)
     with pytest.raises(ScenarioError):
         load_config(file)
-    with pytest.raises(ScenarioError, match="no such file"):
+    with pytest.raises(ScenarioError, match="No such file"):
         load_config(tmp_path / "none.yaml")
 
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ofancore import metrics
+from ofancore import Scenario, metrics, simulate
+from ofancore.result import scenario_columns
 
 
 def test_mean_interval_by_hand():
@@ -136,3 +137,11 @@ def test_intervals_for_prose():
     assert metrics.percent(0.01234) == "1.2%"
     assert metrics.span([3.21, 1.0, 2.0]) == "1.0 to 3.2"
     assert metrics.span([1.0, 1.0]) == "1.0"
+
+
+@pytest.mark.parametrize("tiers", [2, 3])
+def test_the_metrics_are_those_of_a_run(tiers):
+    row = simulate(Scenario.from_dict({"fabric": {"radix": 4, "tiers": tiers}, "workload": {"message_packets": 1}})).row()
+    others = {*scenario_columns(Scenario()), "finished", "collectives", "scenario", "digest", "source"}
+    assert sorted(row.keys() - others) == sorted(metrics.METRICS + (metrics.OF_THREE_TIERS if tiers == 3 else ()))
+    assert all(isinstance(row[name], int | float) for name in metrics.METRICS)

@@ -50,9 +50,10 @@ def test_missing_folder_and_broken_files_are_refused(tmp_path, monkeypatch):
         ("layers: 3", "title: Field required"),
         ("[", "while parsing"),
         ("title: 7", "title: Input should be a valid string"),
+        ("title: a\ntitle: b", "title = 'b': is given twice, on lines 1 and 2"),
     ]:
         (tmp_path / "mine.yaml").write_text(text)
         models._read.cache_clear()
-        with pytest.raises(ScenarioError, match=r"^workload.model = 'mine': .*mine.yaml cannot be used: " + why):
+        with pytest.raises(ScenarioError, match=r"^workload.model = 'mine': .*mine.yaml cannot be used: .*" + why):
             load_model("mine")
     models._read.cache_clear()

@@ -10,9 +10,12 @@ from snakemake.exceptions import WorkflowError
 from ofancore import config as grid
 from ofancore.errors import OfanError
 from ofancore.plan import json_text, seconds
+from ofancore.reading import read_yaml
 from ofancore.result import source_digest
 
 try:
+    for path in workflow.configfiles:
+        read_yaml(path, "config")  # Snakemake, which has read it already, lets keys be given twice
     CONFIG = grid.load_config(config)
 except OfanError as refusal:
     raise WorkflowError(str(refusal))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 import warnings
@@ -15,6 +14,7 @@ from ofancore.errors import OfanError
 from ofancore.notebook import execute
 from ofancore.plan import write_file
 from ofancore.progress import done
+from ofancore.reading import parse_json
 
 
 def main() -> int:
@@ -28,11 +28,11 @@ def main() -> int:
     parser.add_argument("--key", required=True, help="digest of what the figure depends on, for the record")
     args = parser.parse_args()
     start = time.monotonic()
-    parameters = {"figure": args.figure, "source": json.loads(args.source), **json.loads(args.parameters)}
     # `papermill NOTEBOOK OUT -f FILE` with this file is the same by hand.
     file = Path(args.out).with_suffix(".yaml")
-    write_file(file, yaml.safe_dump(parameters, sort_keys=False, width=140, allow_unicode=True))
     try:
+        parameters = {"figure": args.figure, "source": parse_json(args.source, "--source"), **parse_json(args.parameters, "--parameters")}
+        write_file(file, yaml.safe_dump(parameters, sort_keys=False, width=140, allow_unicode=True))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             execute(args.notebook, yaml.safe_load(file.read_text()), args.out)

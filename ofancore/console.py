@@ -1,0 +1,52 @@
+"""How a command ends: refusals, faults and trouble with its output as one line and an exit status."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sys
+from collections.abc import Callable
+
+from ofancore.errors import EngineError, OfanError
+
+
+def exit_status(name: str, call: Callable[[], int | None]) -> int:
+    """Call and give the exit status: 2 for what the user can mend, 3 for internal faults, a shell's own for Ctrl-C and broken pipes."""
+    try:
+        if sys.stdout is None:  # closed by whoever started this; what nobody can get need not be made
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        try:
+            status = call() or 0
+        except SystemExit as end:  # argparse, which may have printed its help
+            status = end.code
+        print(end="", flush=True)  # here, where a full disk is still told of
+        return status
+    except EngineError as e:
+        return _say(name, e, 3)
+    except OfanError as e:
+        return _say(name, e, 2)
+    except BrokenPipeError:  # whoever read the output has seen enough
+        _drop_output()
+        return 141
+    except OSError as e:
+        if e.filename is None:
+            _drop_output()
+        return _say(name, f"{e.filename or 'output'}: {e.strerror or e}", 2)
+    except MemoryError:
+        return _say(name, "the scenario needs more memory than this machine gives", 2)
+    except KeyboardInterrupt:
+        return 130
+
+
+def _say(name: str, what: object, status: int) -> int:
+    if sys.stderr is not None:  # print would take standard output in its place
+        with contextlib.suppress(OSError):
+            print(f"{name}: {what}", file=sys.stderr, flush=True)
+    return status
+
+
+def _drop_output() -> None:
+    """Let nobody be told again, at exit, that what standard output still holds cannot be written."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
