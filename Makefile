@@ -57,8 +57,9 @@ lab: $(VENV)/.ready ## open the notebooks in JupyterLab (as root: ARGS=--allow-r
 bench: $(VENV)/.ready ## print the simulator's speed on fixed cases
 	$(VENV)/bin/ofancore bench $(ARGS)
 
-expected: $(VENV)/.ready ## refresh data/expected from the results of a full run
+expected: $(VENV)/.ready ## refresh data/expected, and README's verdicts, from the results of a full run
 	$(RUN) -m ofancore.expected --config "$(CONFIG)" $(ARGS)
+	$(RUN) -m ofancore.readme
 
 lock: ## resolve requirements.lock anew (needs uv)
 	uv pip compile --universal --python-version 3.11 --generate-hashes --extra test --extra build pyproject.toml -o requirements.lock --upgrade --quiet

@@ -27,11 +27,11 @@ CASES = [  # radix, packets, schemes, runs, variants
 ]
 
 
-def bench(quick: bool = False) -> dict[str, Any]:
-    """Medians by case, and a line about the machine."""
+def bench(quick: bool = False, balancers: list[str] | None = None) -> dict[str, Any]:
+    """Medians by case, and a line about the machine. `balancers`: kinds in place of the cases' own."""
     rows = []
     for radix, packets, schemes, runs, variants in CASES[:1] if quick else CASES:
-        for scheme in schemes:
+        for scheme in balancers or schemes:
             rows += run_case(radix, packets, scheme, 3 if quick else runs, variants)
     return {"machine": f"{platform.machine()} {platform.system()} Python {platform.python_version()}", "cases": rows}
 

@@ -26,7 +26,9 @@ from ofancore.reading import parse_json
 REPRODUCED, PARTLY, NOT, UNDECIDED, UNMEASURED = "reproduced", "partly", "not reproduced", "undecided", "not yet measured"
 HOW = (
     "Measured: mean and 95% interval over seeds. Criteria were written in the config before the run. "
-    "A check is open when only part of its interval lies in the band."
+    "A check is open when only part of its interval lies in the band. "
+    "Sources: abs, the paper's abstract (v2: February 2026, v3: October 2026); dig, a third party's digest of v2 and v3, "
+    "which may hold slips."
 )
 
 

@@ -54,13 +54,14 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--links", metavar="FILE", help="also write a table of links (CSV)")
     run.set_defaults(call=_run)
 
-    lists = sub.add_parser("list", help="list what a scenario may name")
-    lists.add_argument("what", choices=["balancers", "workloads", "congestion", "recovery", "keys"])
+    lists = sub.add_parser("list", help="list what a scenario may name, and what a result holds")
+    lists.add_argument("what", choices=["balancers", "workloads", "congestion", "recovery", "keys", "metrics"])
     lists.set_defaults(call=_list)
 
     bench = sub.add_parser("bench", help="packet-hops a second on fixed cases (median of 5)")
     bench.add_argument("--json", metavar="FILE", help="write the figures there as well")
     bench.add_argument("--quick", action="store_true", help="the 128-host cases only, median of 3")
+    bench.add_argument("--balancer", action="append", metavar="KIND", help="this one in place of ofan and ops (repeatable)")
     bench.set_defaults(call=_bench)
 
     sub.add_parser("warmup", help="compile the engine and store it on disk").set_defaults(call=_warmup)
@@ -130,8 +131,21 @@ def _run(args) -> int:
 
 
 def _list(args) -> int:
+    from ofancore import glossary
     from ofancore import scenario as s
 
+    if args.what == "metrics":
+        parts = {
+            "metrics": glossary.METRICS,
+            "columns of --flows": glossary.FLOWS,
+            "columns of --links": glossary.LINK_ROWS,
+            "link classes": glossary.LINKS,
+        }
+        for part, words in parts.items():
+            print(f"# {part}")
+            for name, (unit, meaning) in words.items():
+                print(f"{name:24} {unit:20} {meaning}")
+        return 0
     if args.what == "keys":
         for key, default, text in scenario_keys(s.Scenario):
             print(f"{key:32} {as_yaml(default):12} {text}")
@@ -168,7 +182,7 @@ def _bench(args) -> int:
     if args.json:
         check_writable(args.json)
     with before_compiling(_say_compiling):
-        report = json.dumps(bench(quick=args.quick), indent=1)
+        report = json.dumps(bench(quick=args.quick, balancers=args.balancer), indent=1)
     if args.json:
         write_whole(args.json, lambda temporary: Path(temporary).write_text(report + "\n"))
     print(report)

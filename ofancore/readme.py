@@ -1,20 +1,24 @@
-"""The tables of README.md that the code knows best: schemes with their state, scenario keys, keys of each kind.
+"""The tables of README.md that other files know best: claims, schemes with their state, scenario keys, keys of each kind, metrics.
 
 python -m ofancore.readme        rewrites them in place, between their markers; a test compares
 """
 
 from __future__ import annotations
 
+import math
+import re
 import sys
 from pathlib import Path
 
 import numpy as np
 
+from ofancore import glossary
 from ofancore.balancers import BALANCERS, Shape
 from ofancore.cli import as_yaml, scenario_keys
-from ofancore.config import ROOT
+from ofancore.config import ROOT, load_config
 from ofancore.fabric import AGG, EDGE, Fabric
 from ofancore.palette import FAMILIES
+from ofancore.plan import seconds
 from ofancore.scenario import REGISTRIES, Scenario
 
 RADICES = (8, 64)
@@ -34,6 +38,29 @@ def _pointers(balancer, radix: int) -> str:
     shape = Shape(Fabric.build(radix), none, none, 0, 0)
     edge, agg = balancer.pointers(shape, EDGE), balancer.pointers(shape, AGG)
     return f"{edge:,} / {agg:,}" if edge or agg else "0"
+
+
+# figures that speak to a claim without holding one of its checks
+SEE_ALSO = {"C3": ["fig04_convergence"], "C4": ["fig07_overload"], "C5": ["fig17_19_queue_models"]}
+VERDICT = r"^\| \*\*{}\*\* .*\| \*\*([a-z ]+)\*\* \| ([^|]*) \| [^|]* \|$"  # of a claim, and how many checks passed: `claims.markdown`
+
+
+def claims() -> str:
+    """Claims with the verdicts of `data/expected`, their figures, and what these cost on two cores."""
+    config = load_config(ROOT / "config" / "paper.yaml", scenarios=False)
+    expected = (ROOT / "data" / "expected" / "claims.md").read_text()
+    rows = []
+    for key, claim in config.claims.items():
+        found = re.search(VERDICT.format(key), expected, re.MULTILINE)
+        verdict = f"{found[1]} ({passed})" if (passed := found[2].strip()) else found[1]
+        needed = {check.experiment for check in claim.checks}
+        figures = [claim.figure] if claim.checks else []
+        figures += [name for name, figure in config.figures.items() if name not in figures and needed & set(figure.experiments)]
+        figures += SEE_ALSO.get(key, [])
+        experiments = needed.union(*(config.figures[name].experiments for name in figures))
+        minutes = math.ceil(sum(map(seconds, config.groups(sorted(experiments)))) / 2 / 60) if figures else ""
+        rows.append([key, claim.text, verdict, ", ".join(f"`{name}`" for name in figures), minutes])
+    return _table(["claim", "", "verdict (checks passed)", "figures", "minutes"], rows)
 
 
 def schemes() -> str:
@@ -65,7 +92,18 @@ def kinds() -> str:
     return _table(["with", "key", "default", "meaning"], rows)
 
 
-BLOCKS = {"schemes": schemes, "keys": keys, "kinds": kinds}
+def _words(name: str, words: glossary.Words, unit: bool = True) -> str:
+    rows = [[f"`{key}`", *([measure] if unit else []), meaning] for key, (measure, meaning) in words.items()]
+    return _table([name, *(["unit"] if unit else []), "meaning"], rows)
+
+
+def metrics() -> str:
+    """What a result holds (`ofancore list metrics`)."""
+    parts = (("metric", glossary.METRICS), ("column of `flows`", glossary.FLOWS), ("column of `links`", glossary.LINK_ROWS))
+    return "\n\n".join([_words("link class", glossary.LINKS, unit=False), *(_words(name, words) for name, words in parts)])
+
+
+BLOCKS = {"claims": claims, "schemes": schemes, "keys": keys, "kinds": kinds, "metrics": metrics}
 
 
 def updated(text: str) -> str:

@@ -37,8 +37,8 @@ def source_digest() -> str:
 class Result:
     """What `simulate` returns.
 
-    `values`: the metrics of the contract, nested dicts of numbers. `flow`: dict of int64[n_flows] columns; `link`: dict of columns a
-    directed link. `wall_s`: seconds in the loop (not part of the metrics).
+    `values`: the metrics, nested dicts of numbers (`collectives`: a list of dicts). `flow`: columns with an entry a flow; `link`: with
+    one a directed link. `glossary.py` says what each means. `wall_s`: seconds in the loop (not part of the metrics).
     """
 
     scenario: Scenario
@@ -73,14 +73,14 @@ class Result:
 
     @property
     def flows(self):
-        """A DataFrame of flows: src, dst, packets, started_ns, complete_ns, done_ns (NaN: not), late, late_max."""
+        """A DataFrame of flows, with the columns of `glossary.FLOWS`; times of what has not happened are NaN."""
         import pandas as pd
 
         return pd.DataFrame(self.flow)
 
     @property
     def links(self):
-        """A DataFrame of directed links: class, from, to, bytes, data, acks, queue_max_bytes, queue_mean_bytes, drops, ecn_marks."""
+        """A DataFrame of directed links, with the columns of `glossary.LINK_ROWS`; packets enter at `tail` and leave at `head`."""
         import pandas as pd
 
         return pd.DataFrame(self.link)

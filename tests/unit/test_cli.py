@@ -143,13 +143,23 @@ def test_an_internal_fault_has_a_status_of_its_own(call, monkeypatch):
     assert call("run") == (3, "", "ofancore: the engine ran into internal limit 3\n")
 
 
-@pytest.mark.parametrize("what", ["balancers", "workloads", "congestion", "recovery", "keys"])
+LISTED = {
+    "balancers": "ofan",
+    "workloads": "all_to_all",
+    "congestion": "line_rate",
+    "recovery": "erasure",
+    "keys": "seed",
+    "metrics": "cct_inflation",
+}
+
+
+@pytest.mark.parametrize("what", LISTED)
 def test_lists(call, what):
     status, out, err = call("list", what)
     assert (status, err) == (0, "")
     assert "None" not in out
     assert "False" not in out
-    assert {"balancers": "ofan", "workloads": "all_to_all", "congestion": "line_rate", "recovery": "erasure", "keys": "seed"}[what] in out
+    assert LISTED[what] in out
 
 
 def test_source_digest(call):
