@@ -26,14 +26,18 @@ RUN       = PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY)
 SNAKEMAKE = $(RUN) -m snakemake --configfile "$(CONFIG)" --profile "$(PROFILE)" $(if $(CORES),--cores $(CORES))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup figures smoke test lint format lab bench expected lock clean distclean
+.PHONY: help setup checked figures smoke test lint format lab bench expected lock clean distclean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
 setup: $(VENV)/.ready ## build .venv and nothing else
 
-figures: $(VENV)/.ready ## simulate, draw every figure, check the claims, build the report (CONFIG=config/paper.yaml)
+# Before Snakemake reads the config, which it does with less care.
+checked: $(VENV)/.ready
+	@$(RUN) -m ofancore.config check "$(CONFIG)" > /dev/null
+
+figures: checked ## simulate, draw every figure, check the claims, build the report (CONFIG=config/paper.yaml)
 	$(SNAKEMAKE) $(ARGS)
 	@mkdir -p "$(RESULTS)/report"
 	$(SNAKEMAKE) --report "$(RESULTS)/report/report.html"

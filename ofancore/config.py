@@ -29,6 +29,7 @@ from ofancore.reading import read_yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 MOST_RUNS = 100_000  # of a scheme in an experiment
+LONGEST_COMMAND = 100_000  # bytes of what a job is given on its command line, which Linux limits to 128 KiB
 SET_BY_PIPELINE = ("figure", "source")  # parameters of every notebook of a figure
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=100)]  # files are named so
@@ -162,6 +163,16 @@ def _refuse_unknown_names(config: Config) -> None:
                 known(f"{at}.schemes", label, config.experiments[check.experiment].schemes, f"schemes of {check.experiment}")
 
 
+def _refuse_long_commands(config: Config) -> None:
+    """The jobs of figures and claims are told by their command line which runs they read."""
+    readers = {f"figures.{f}.experiments": figure.experiments for f, figure in config.figures.items()}
+    for key, experiments in {**readers, "claims": config.experiments_of_claims()}.items():
+        size = sum(len(group.to_json().encode()) for group in config.groups(experiments))
+        if size > LONGEST_COMMAND:
+            rule = f"take {size} bytes to describe, at most {LONGEST_COMMAND} are possible: fewer schemes or shorter lists of hosts"
+            raise ScenarioError(key, experiments, rule)
+
+
 def _refuse_bad_figures(config: Config, root: Path) -> None:
     """A figure needs its notebook and its caption, and takes the parameters that the notebook declares."""
     for f, figure in config.figures.items():
@@ -248,6 +259,8 @@ def _dotted(error: ValidationError) -> ScenarioError:
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"] if part != "[key]") or "config"
     rule = "is not a key here" if first["type"] == "extra_forbidden" else first["msg"].removeprefix("Value error, ")
+    if key == "results" and first["type"] == "string_pattern_mismatch":
+        rule = "must be a folder below the project, of names without a leading dot (letters, digits, _ . -)"
     value = None if first["type"] == "missing" else first["input"]
     return ScenarioError(key, value, rule[0].lower() + rule[1:])
 
@@ -268,6 +281,7 @@ def load_config(source: str | Path | dict, scenarios: bool = True) -> Config:
     if scenarios:
         _refuse_bad_figures(config, ROOT)
         _refuse_bad_checks(config, _refuse_bad_scenarios(config))
+        _refuse_long_commands(config)
     return config
 
 

@@ -25,19 +25,19 @@ def _record(results: str | Path, job: str) -> Path:
     return _folder(results) / (job.replace("/", "--") + ".json")
 
 
-def _read(path: Path):
+def _read(path: Path) -> dict:
     try:
-        return json.loads(path.read_text())
+        found = json.loads(path.read_text())
     except (OSError, ValueError):
-        return None
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def begin(results: str | Path, jobs: dict[str, dict], cores: int = 1, now: float | None = None) -> list[str]:
     """`jobs`: name -> {seconds: expected, key: what it depends on, output: a file}. Returns the names still to do."""
     todo = {}
     for name, job in jobs.items():
-        record = _read(_record(results, name))
-        if record is None or record.get("key") != job["key"] or not Path(job["output"]).exists():
+        if _read(_record(results, name)).get("key") != job["key"] or not Path(job["output"]).exists():
             todo[name] = job["seconds"]
     write_file(_folder(results) / "plan.json", json.dumps({"start": time.time() if now is None else now, "cores": cores, "todo": todo}))
     return list(todo)
@@ -49,7 +49,7 @@ def done(results: str | Path, job: str, key: str, seconds: float, now: float | N
     write_file(_record(results, job), json.dumps({"key": key, "seconds": round(seconds, 2), "ended": now}))
     line = f"{job}: {seconds:.1f} s"
     plan = _read(_folder(results) / "plan.json")
-    if not isinstance(plan, dict) or job not in plan.get("todo", {}):
+    if job not in plan.get("todo", {}):
         return line
     todo = plan["todo"]
     ended = {name: r for name in todo if (r := _read(_record(results, name))) and r.get("ended", 0) >= plan["start"]}

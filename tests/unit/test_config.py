@@ -166,6 +166,7 @@ def set_at(data: dict, key: str, value) -> dict:
         ("experiments.one.points", [{"workload.kind": "pairs", "workload.pairs": [[0, 16]]}], "experiments.one.workload.pairs.0"),
         ("experiments.one.points", [{"failures.cables": [{"cable": "x"}]}], "experiments.one.failures.cables.0.cable"),
         ("experiments.one.points", [{"failures.link_failure_rate": 0.5}], "experiments.one.failures"),
+        ("experiments.one.points", [{"workload.kind": "pairs", "workload.pairs": [[0, 1]] * 10_000}], "figures.f.experiments"),
         ("figures.f.notebook", "fig_g", "figures.f.notebook"),
         ("figures.f.parameters", {"fit_form": 8}, "figures.f.parameters.fit_form"),
         ("figures.f.parameters", {"source": {}}, "figures.f.parameters.source"),

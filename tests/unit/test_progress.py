@@ -37,8 +37,12 @@ def test_only_jobs_without_output_or_with_another_key_are_to_do(tmp_path):
 
 def test_lost_records_cost_an_estimate_only(tmp_path):
     assert progress.done(tmp_path, "x/y", "k", 1.0) == "x/y: 1.0 s"
-    (tmp_path / "raw/.progress/plan.json").write_text("{")
-    assert progress.done(tmp_path, "x/y", "k", 1.0) == "x/y: 1.0 s"
+    for text in ("{", "[]", "null"):
+        for path in (tmp_path / "raw/.progress").iterdir():
+            path.write_text(text)
+        assert progress.begin(tmp_path, jobs(tmp_path, a=1)) == ["a"]
+        (tmp_path / "raw/.progress/plan.json").write_text(text)
+        assert progress.done(tmp_path, "x/y", "k", 1.0) == "x/y: 1.0 s"
 
 
 def test_durations():
