@@ -15,7 +15,7 @@ CORES   ?=
 ARGS    ?=
 
 # The folder that a config sends its results to.
-RESULTS  = $(or $(shell sed -n 's/^results:[[:space:]]*"*\([^[:space:]"\#]*\).*/\1/p' "$(CONFIG)"),results)
+RESULTS  = $(or $(shell sed -n "s/^results:[[:space:]]*[\"']*\([^[:space:]\"'\#]*\).*/\1/p" "$(CONFIG)"),results)
 
 # Jobs of the pipeline run side by side, so each keeps to one thread. Snakemake caps the other libraries, but not numba.
 # Tests and the benchmark do want threads.
