@@ -10,7 +10,7 @@ import numpy as np
 
 from ofancore.bits import DATA, KIND_AT, KIND_MASK, TRIM
 from ofancore.engine import layout as c
-from ofancore.engine.streams import append, lose, mark
+from ofancore.engine.streams import admit, append, refuse
 from ofancore.jit import inner
 from ofancore.recovery import base as recovery
 
@@ -65,7 +65,6 @@ def enter_line(w, block, node, l, now, word):
     link = w.link
     serve_port(w, block, l, now)
     control = np.int64((word >> KIND_AT) & KIND_MASK != DATA)
-    reason = c.DROPPED_DEAD if link[l, c.BUFFER] < 0 else c.DROPPED_FULL
     queue = queue_of(w, l, control, now)
     full = link[l, c.BUFFER] < 0
     if not full and control == 0 and queue + link[l, c.SIZE] + link[l, c.GAP] > link[l, c.BUFFER]:
@@ -76,14 +75,9 @@ def enter_line(w, block, node, l, now, word):
             queue = queue_of(w, l, control, now)
             w.stats[block, c.TRIMMED] += 1
     if full or (control != 0 and waiting(w, l, control) >= w.conf[c.CONTROL_PLACES]):
-        w.tally[l, c.DROPS] += 1
-        lose(w, block, node, now, word, reason)
+        refuse(w, block, node, l, now, word)
         return
-    link[l, c.QUEUE_MAX] = max(link[l, c.QUEUE_MAX], queue)
-    link[l, c.QUEUE_SUM + control] += queue
-    link[l, c.COUNT + control] += 1
-    if control == 0:
-        word = mark(w, node, l, queue, word)
+    word = admit(w, node, l, control, queue, word)
     link[l, c.FREE] = max(link[l, c.FREE], now) + link[l, c.SIZE + control] + link[l, c.GAP]
     at = place_of(w, l, control, w.port[l, c.LAST + control])
     w.line[at] = now

@@ -89,6 +89,26 @@ def mark(w, node, l, queue, word):
 
 
 @inner
+def refuse(w, block, node, l, now, word):
+    """A packet that an output link has no room for, or that is dead, is lost."""
+    w.tally[l, c.DROPS] += 1
+    lose(w, block, node, now, word, c.DROPPED_DEAD if w.link[l, c.BUFFER] < 0 else c.DROPPED_FULL)
+
+
+@inner
+def admit(w, node, l, small, queue, word):
+    """Count a packet that an output link takes behind this queue; its word, marked."""
+    link = w.link
+    if queue > link[l, c.QUEUE_MAX]:
+        link[l, c.QUEUE_MAX] = queue
+    link[l, c.QUEUE_SUM + small] += queue
+    link[l, c.COUNT + small] += 1
+    if small == 0:
+        word = mark(w, node, l, queue, word)
+    return word
+
+
+@inner
 def transmit(w, block, node, l, now, word):
     """Hand a packet to an output link of a switch: drop, trim, mark, queue (model: depart = max(now, free) + size)."""
     link = w.link
@@ -109,15 +129,9 @@ def transmit(w, block, node, l, now, word):
             w.stats[block, c.TRIMMED] += 1
         buffer += w.conf[c.HEADROOM] * link[l, c.SIZE + 1]
     if queue + size + gap > buffer:
-        w.tally[l, c.DROPS] += 1
-        lose(w, block, node, now, word, c.DROPPED_DEAD if buffer < 0 else c.DROPPED_FULL)
+        refuse(w, block, node, l, now, word)
         return
-    if queue > link[l, c.QUEUE_MAX]:
-        link[l, c.QUEUE_MAX] = queue
-    link[l, c.QUEUE_SUM + small] += queue
-    link[l, c.COUNT + small] += 1
-    if small == 0:
-        word = mark(w, node, l, queue, word)
+    word = admit(w, node, l, small, queue, word)
     link[l, c.FREE] = free + size + gap
     append(w, block, l, free + size + link[l, c.DELAY], word)
 
