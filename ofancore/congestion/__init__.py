@@ -43,13 +43,13 @@ def hear_acks(code, cs, flow, now, rtt, ecn, n, flying):
 
 
 @inner(forceinline=False)
-def hear_losses(code, cs, flow, now, n, cause):
-    """Tell a flow's control of losses."""
+def hear_losses(code, cs, flow, now, n, cause, flying):
+    """Tell a flow's control of losses; `flying` are the packets that are still on their way."""
     if code == b.SWIFT or code == b.MSWIFT:
         on_loss_swift(cs, flow, now, n, cause)
     elif code == b.DCTCP:
         on_loss_dctcp(cs, flow, now, n, cause)
     elif code == b.NSCC:
-        on_loss_nscc(cs, flow, now, n, cause)
+        on_loss_nscc(cs, flow, now, n, cause, flying)
     elif code == b.DCQCN:
         on_loss_dcqcn(cs, flow, now, n, cause)

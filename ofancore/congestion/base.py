@@ -3,7 +3,7 @@
 A congestion control is a frozen pydantic model and up to four kernels with the signatures below. It sees one flow at a time.
 
     on_ack(cs, flow, now, rtt, ecn, n, flying)     n packets more are known to have arrived; rtt in ticks, -1 if there is no sample
-    on_loss(cs, flow, now, n, cause)               n packets are taken for lost, for one of the causes below
+    on_loss(cs, flow, now, n, cause)               n packets are taken for lost, for one of the causes below (NSCC: and flying)
     on_send(cs, flow, now)                         a data packet is being sent (rate-based controls)
     gap(cs, flow)                                  ticks until the flow may send its next packet (rate-based controls)
 

@@ -1,7 +1,8 @@
 """NSCC: the sender-based control of Ultra Ethernet, as uet-htsim implements it, in packets instead of bytes.
 
 ECN says whether to move, delay by how much: no mark and little delay, grow in proportion; no mark and much delay, grow fairly; mark and
-much delay, shrink; mark and little delay, hold. After heavy loss or delay the window adapts at once to what was achieved.
+much delay, shrink; mark and little delay, hold. After heavy loss or delay the window adapts at once to what was achieved; marks and losses
+of the packets that are on their way then do not count.
 """
 
 from __future__ import annotations
@@ -71,6 +72,21 @@ def average(cs, flow, delay):
 
 
 @inner
+def ignores(cs, flow, n):
+    """Count n packets that are on their way no more; whether they were so at the last adaptation, and not the last of those."""
+    cc = cs.cc
+    cc[flow, IGNORED] += n
+    return cc[flow, IGNORED] < cc[flow, IGNORE]
+
+
+@inner
+def rest(cs, flow):
+    """Drop the increase that was to come."""
+    cs.cc[flow, INCREASE] = 0.0
+    cs.cc[flow, SINCE] = 0.0
+
+
+@inner
 def adapt(cs, flow, now, delay, flying):
     """Once a round trip: if losses or delays call for it and little arrived, set the window to what did. Returns whether it did."""
     cc, par = cs.cc, cs.par
@@ -80,8 +96,7 @@ def adapt(cs, flow, now, delay, flying):
         set_window(cs, flow, cc[flow, ACHIEVED])
         cc[flow, IGNORE] = float(flying)
         cc[flow, IGNORED] = 0.0
-        cc[flow, INCREASE] = 0.0
-    cc[flow, TRIGGERED] = 0.0
+        cc[flow, TRIGGERED] = 0.0
     cc[flow, ACHIEVED] = 0.0
     cc[flow, ADAPT_AT] = now + cs.base[flow] + par[TARGET]
     return due
@@ -93,34 +108,31 @@ def on_ack_nscc(cs, flow, now, rtt, ecn, n, flying):
     cc, par = cs.cc, cs.par
     delay = cc[flow, AVERAGE] if rtt < 0 else max(float(rtt - cs.base[flow]), 0.0)
     target = par[TARGET]
-    average(cs, flow, 0.25 * par[BASE_RTT] if ecn == 0 and delay > target else delay)
+    if rtt >= 0:
+        average(cs, flow, 0.25 * cs.base[flow] if ecn == 0 and delay > target else delay)
     cc[flow, ACHIEVED] += n
-    if cc[flow, IGNORE] > 0:
-        cc[flow, IGNORED] += n
-        if cc[flow, IGNORED] >= cc[flow, IGNORE]:
-            cc[flow, IGNORE] = 0.0
-            cc[flow, IGNORED] = 0.0
-        elif ecn != 0:
-            return
-    if now >= cc[flow, ADAPT_AT] and adapt(cs, flow, now, delay, flying):
+    if (ignores(cs, flow, n) and ecn != 0) or (now >= cc[flow, ADAPT_AT] and adapt(cs, flow, now, delay, flying)):
+        rest(cs, flow)
         return
     if ecn != 0:
-        cc[flow, CALM] = 0.0
-        if delay >= target and cc[flow, AVERAGE] > target and now - cc[flow, DECREASED] >= par[BASE_RTT]:
-            share = 1.0 - par[GAMMA] * (cc[flow, AVERAGE] - target) / cc[flow, AVERAGE]
-            set_window(cs, flow, cc[flow, CWND] * max(share, 0.5))
-            cc[flow, DECREASED] = now
+        if delay >= target:
+            cc[flow, CALM] = 0.0
+            if cc[flow, AVERAGE] > target and now - cc[flow, DECREASED] >= cs.base[flow]:
+                share = 1.0 - par[GAMMA] * (cc[flow, AVERAGE] - target) / cc[flow, AVERAGE]
+                set_window(cs, flow, cc[flow, CWND] * max(share, 0.5))
+                cc[flow, DECREASED] = now
     elif delay >= target:
         cc[flow, INCREASE] += par[FAIR] * n
     else:
         cc[flow, CALM] = cc[flow, CALM] + n if delay < par[QUICK] else 0.0
         if cc[flow, CALM] > cc[flow, CWND]:
+            cc[flow, CALM] = np.inf  # growing fast, until there is delay
             set_window(cs, flow, cc[flow, CWND] + n * par[FAST])
         else:
             cc[flow, INCREASE] += par[ALPHA] * n * (target - delay)
     cc[flow, SINCE] += n
     period = now - cc[flow, ADJUSTED] >= par[BASE_RTT]
-    if cc[flow, SINCE] >= par[ADJUST] or period:
+    if cc[flow, SINCE] > par[ADJUST] or period:
         set_window(cs, flow, cc[flow, CWND] + cc[flow, INCREASE] / cc[flow, CWND])
         cc[flow, INCREASE] = 0.0
         cc[flow, SINCE] = 0.0
@@ -130,9 +142,12 @@ def on_ack_nscc(cs, flow, now, rtt, ecn, n, flying):
 
 
 @inner
-def on_loss_nscc(cs, flow, now, n, cause):
-    """Give up the window of what was lost; a lost packet counts as much delayed."""
+def on_loss_nscc(cs, flow, now, n, cause, flying):
+    """Give up the window of what was lost, unless that is ignored or calls for adapting; its delay counts as a round trip."""
     if cause != TIMEOUT:
-        average(cs, flow, cs.base[flow] + cs.par[BASE_RTT])
-    cs.cc[flow, TRIGGERED] = 1.0
+        average(cs, flow, cs.par[BASE_RTT])
+        cs.cc[flow, TRIGGERED] = 1.0
+        if ignores(cs, flow, n) or (now >= cs.cc[flow, ADAPT_AT] and adapt(cs, flow, now, 0.0, flying + n)):
+            rest(cs, flow)
+            return
     set_window(cs, flow, cs.cc[flow, CWND] - n)

@@ -139,7 +139,7 @@ def hear_ack(w, block, h, now, word):
         tx[flow, c.FLYING] = tx[flow, c.NEW] - tx[flow, c.UNA]
     else:
         state = state_of(w, flow, seq)
-        if state == c.ON_WAY:
+        if state == c.ON_WAY or (state == c.ON_WAY_AGAIN and conf[c.RECOVERY] == TRIM):  # what was trimmed before cannot be answered
             rtt = now - w.slot[slot_of(w, flow, seq), c.SENT_AT]
         n = acknowledge(w, flow, seq)
         cum = (w.got[slot_of(w, flow, seq)] >> 1) - 1
@@ -165,7 +165,7 @@ def hear_ack(w, block, h, now, word):
     if n > 0 and conf[c.CLOSED] != 0:
         hear_acks(conf[c.CONGESTION], w.cs, flow, now, rtt, ecn, n, tx[flow, c.FLYING])
     if lost > 0:
-        hear_losses(conf[c.CONGESTION], w.cs, flow, now, lost, cause.REORDER)
+        hear_losses(conf[c.CONGESTION], w.cs, flow, now, lost, cause.REORDER, tx[flow, c.FLYING])
     count_acked(w, block, h, now, flow, n)
 
 
@@ -197,7 +197,7 @@ def hear_nack(w, block, h, now, word):
         if lost:
             lose_packet(w, h, flow, seq, 1, now)
     if lost:
-        hear_losses(conf[c.CONGESTION], w.cs, flow, now, 1, cause.NACK)
+        hear_losses(conf[c.CONGESTION], w.cs, flow, now, 1, cause.NACK, tx[flow, c.FLYING])
     count_acked(w, block, h, now, flow, n)
 
 
@@ -218,7 +218,7 @@ def hear_notice(w, block, h, now, word):
     w.tx[flow, c.TO_SEND] += 1
     w.stats[block, c.REPLACED] += 1
     if w.conf[c.CLOSED] != 0:
-        hear_losses(w.conf[c.CONGESTION], w.cs, flow, now, 1, cause.NACK)
+        hear_losses(w.conf[c.CONGESTION], w.cs, flow, now, 1, cause.NACK, w.tx[flow, c.FLYING])
 
 
 @inner
@@ -250,7 +250,7 @@ def time_out(w, h, now, flow):
     tx[flow, c.DEADLINE] = earliest
     if lost > 0:
         tx[flow, c.TIMEOUTS] += 1
-        hear_losses(w.conf[c.CONGESTION], w.cs, flow, now, lost, cause.TIMEOUT)
+        hear_losses(w.conf[c.CONGESTION], w.cs, flow, now, lost, cause.TIMEOUT, tx[flow, c.FLYING])
 
 
 @inner

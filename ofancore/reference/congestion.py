@@ -26,8 +26,8 @@ class Control:
     def on_ack(self, now: float, rtt: float, ecn: bool, n: float, inflight: float) -> None:
         """`n` packets more are known to have arrived; `rtt` is negative if there is no sample."""
 
-    def on_loss(self, now: float, n: float, cause: int) -> None:
-        """`n` packets are taken for lost."""
+    def on_loss(self, now: float, n: float, cause: int, inflight: float) -> None:
+        """`n` packets are taken for lost; `inflight` others are on their way."""
 
     def on_send(self, now: float) -> int | None:
         """A data packet is sent: ticks until the next one may follow; None if only the NIC decides."""
@@ -76,7 +76,7 @@ class Swift(Window):
             self.cwnd = self.clamp(self.cwnd * max(share, 1.0 - self.keys["max_decrease"]))
             self.last = now
 
-    def on_loss(self, now, n, cause):
+    def on_loss(self, now, n, cause, inflight):
         if self.keys["cut_on_loss"] and now - self.last >= self.base:
             self.cwnd = self.clamp(self.cwnd * (1.0 - self.keys["max_decrease"]))
             self.last = now
@@ -119,7 +119,7 @@ class Dctcp(Window):
             self.seen = self.marked = 0.0
             self.goal = self.cwnd
 
-    def on_loss(self, now, n, cause):
+    def on_loss(self, now, n, cause, inflight):
         if cause == TIMED_OUT:
             self.cwnd = 1.0
             self.last = now
@@ -152,26 +152,21 @@ class Nscc(Window):
         self.quick_end = 0.0  # end of the period of quick adaptation
         self.achieved = 0.0  # packets that arrived in it
         self.trigger = False  # a loss in it
-        self.ignore = 0.0  # packets whose marks do not count after a quick adaptation
+        self.ignore = 0.0  # packets whose marks and losses do not count after a quick adaptation
         self.ignored = 0.0
         self.fast_count = 0.0  # packets in a row without queue
 
     def on_ack(self, now, rtt, ecn, n, inflight):
         delay = self.average if rtt < 0 else max(rtt - self.base, 0.0)
-        self.smooth(0.25 * self.rtt0 if not ecn and delay > self.target else delay)
+        if rtt >= 0:
+            self.smooth(0.25 * self.base if not ecn and delay > self.target else delay)
         self.achieved += n
-        if self.ignore > 0:
-            self.ignored += n
-            if self.ignored < self.ignore and ecn:
-                return
-            if self.ignored >= self.ignore:
-                self.ignore = self.ignored = 0.0
-        if now >= self.quick_end and self.adapt_quickly(now, delay, inflight):
+        if self.left_alone(now, ecn, n, delay, inflight):
             return
         self.judge(now, delay, ecn, n)
         self.since += n
         eta_is_due = now - self.adjusted >= self.rtt0
-        if self.since >= self.keys["adjust_packets"] or eta_is_due:
+        if self.since > self.keys["adjust_packets"] or eta_is_due:
             self.cwnd = self.clamp(self.cwnd + self.increase / self.cwnd)
             self.increase = self.since = 0.0
         if eta_is_due:
@@ -181,6 +176,14 @@ class Nscc(Window):
     def smooth(self, sample):
         self.average = self.keys["average_weight"] * sample + (1.0 - self.keys["average_weight"]) * self.average
 
+    def left_alone(self, now, bad, n, delay, inflight) -> bool:
+        """Whether the window is not for `n` packets to move, by old bad news or just adapted; then the increase begins anew."""
+        self.ignored += n
+        alone = bool(bad and self.ignored < self.ignore) or (now >= self.quick_end and self.adapt_quickly(now, delay, inflight))
+        if alone:
+            self.increase = self.since = 0.0
+        return alone
+
     def adapt_quickly(self, now, delay, inflight) -> bool:
         """A period ends; whether the window was set to what arrived in it."""
         bad = self.trigger or delay > self.keys["adapt_threshold"] * self.target
@@ -188,17 +191,18 @@ class Nscc(Window):
         if adapt:
             self.cwnd = self.clamp(self.achieved)
             self.ignore, self.ignored = inflight, 0.0
-            self.increase = 0.0
-        self.trigger = False
+            self.trigger = False
         self.achieved = 0.0
         self.quick_end = now + self.base + self.target
         return adapt
 
     def judge(self, now, delay, ecn, n):
         """The four cases."""
+        if ecn and delay < self.target:
+            return
         if ecn:
             self.fast_count = 0.0
-            if delay >= self.target and self.average > self.target and now - self.decreased >= self.rtt0:
+            if self.average > self.target and now - self.decreased >= self.base:
                 share = 1.0 - self.keys["gamma"] * (self.average - self.target) / self.average
                 self.cwnd = self.clamp(self.cwnd * max(share, 0.5))
                 self.decreased = now
@@ -207,14 +211,17 @@ class Nscc(Window):
         else:
             self.fast_count = self.fast_count + n if delay < 1e6 else 0.0
             if self.fast_count > self.cwnd:
+                self.fast_count = math.inf  # once fast, it stays so while there is no queue
                 self.cwnd = self.clamp(self.cwnd + n * self.fast)
             else:
                 self.increase += self.proportional * n * (self.target - delay)
 
-    def on_loss(self, now, n, cause):
+    def on_loss(self, now, n, cause, inflight):
         if cause != TIMED_OUT:
-            self.smooth(self.base + self.rtt0)
-        self.trigger = True
+            self.smooth(self.rtt0)
+            self.trigger = True
+            if self.left_alone(now, True, n, 0.0, inflight + n):
+                return
         self.cwnd = self.clamp(self.cwnd - n)
 
 
@@ -271,7 +278,7 @@ class Dcqcn(Control):
         if ecn:
             self.hear_notice(now)
 
-    def on_loss(self, now, n, cause):
+    def on_loss(self, now, n, cause, inflight):
         self.settle(now)
         if cause == TIMED_OUT:
             self.cut(now)

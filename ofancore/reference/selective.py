@@ -27,6 +27,8 @@ class Selective(Timed):
     ACK of a packet tells is kept in the packet's slot of the receiver, where a copy of the packet finds it.
     """
 
+    sampled = (FLYING,)  # states of packets whose ACKs measure a round trip
+
     def __init__(self, *arguments):
         super().__init__(*arguments)
         self.una = self.next = 0
@@ -79,9 +81,9 @@ class Selective(Timed):
         if packet.seq < self.una:
             return
         told = self.sent[packet.seq]
-        rtt = now - told.at if told.state == FLYING else -1
+        rtt = now - told.at if told.state in self.sampled else -1
         snapshot = self.snapshots[packet.seq % self.window]
-        if told.state == FLYING:
+        if told.state in self.sampled:
             self.measured(now, rtt)
         n = self.arrived(packet.seq) + sum(self.arrived(seq) for seq in range(self.una, snapshot.cum))
         named = [seq for seq in sorted(snapshot.named) if seq >= self.una and self.arrived(seq)]
@@ -158,7 +160,12 @@ class Sack(Selective):
 
 
 class Trim(Selective):
-    """A packet is lost once the receiver tells that only its header came, or by timeout, which congestion cannot explain then."""
+    """A packet is lost once the receiver tells that only its header came, or by timeout, which congestion cannot explain then.
+
+    What was trimmed is never acknowledged, so an ACK of a packet that was sent again is of its last copy.
+    """
+
+    sampled = (FLYING, AGAIN)
 
     def congested(self, now):
         return False

@@ -139,7 +139,7 @@ class Transport:
         self.balancer.on_loss(self.flow.src, self.flow.number, label, congested, now)
 
     def tell_loss(self, now: int, n: int, cause: int) -> None:
-        self.control.on_loss(float(now), float(n), cause)
+        self.control.on_loss(float(now), float(n), cause, float(self.inflight))
 
 
 class Timed(Transport):

@@ -30,7 +30,7 @@ def test_many_losses_at_once():
     assert result.packets["sent"] == result.packets["delivered"] + result.packets["dropped"] + result.packets["in_flight"]
 
 
-@pytest.mark.parametrize("seed", [13, 14])
+@pytest.mark.parametrize("seed", [5, 14])
 def test_acks_that_never_come_through(seed):
     """The one path of all ACKs is dead and no switch learns of it: the oracle tells what they would have told."""
     result = run(
