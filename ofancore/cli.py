@@ -12,6 +12,7 @@ import threading
 from pathlib import Path
 
 from ofancore.errors import EngineError, OfanError
+from ofancore.p4.commands import add_commands as add_p4_commands
 
 EXAMPLE = """examples:
   ofancore run                                             the paper's default: Ofan, 128 hosts, permutation of 1 MiB
@@ -85,6 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     check = sub.add_parser("check-config", help="validate a pipeline config")
     check.add_argument("config")
     check.set_defaults(call=_check)
+    add_p4_commands(sub)
     return p
 
 
