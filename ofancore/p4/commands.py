@@ -41,6 +41,11 @@ def add_commands(sub) -> None:
     reports.add_argument("--keep", metavar="DIR", help="also keep the compilers' own outputs there, in the layout that FOLDER has")
     reports.set_defaults(call=_reports)
 
+    about = "gather the reports of all builds into one file: made with the compiler on the PATH, else the recorded ones"
+    collect = sub.add_parser("p4-collect", help=about)
+    collect.add_argument("out", metavar="FILE")
+    collect.set_defaults(call=_collect)
+
     digest = sub.add_parser("p4-digest", help="print the digest of every program, target and radix that reports are wanted for")
     digest.set_defaults(call=_digest)
 
@@ -126,8 +131,15 @@ def _reports(args) -> int:
     return reports.record(args.folder, args.out, args.keep)
 
 
+def _collect(args) -> int:
+    from ofancore.p4.reports import collect
+
+    collect(args.out)
+    return 0
+
+
 def _digest(args) -> int:
-    from ofancore.p4.reports import cells
+    from ofancore.p4.resources import cells
     from ofancore.p4.sources import digest
 
     for cell in cells():

@@ -18,7 +18,7 @@ from ofancore.p4.sources import P4, PROGRAMS, digest
 FOLDER = P4.parent / "data" / "p4" / "reports"
 CHIPS = ("tofino", "tofino2")
 RADICES = (8, 16, 32, 64)
-COLLECTED, RECORDED, COMPILED, NONE, STALE = "collected", "recorded", "compiled", "none", "stale"
+RECORDED, COMPILED, NONE, STALE = "recorded", "compiled", "none", "stale"
 
 # resource -> (title, where the compiler's report lists it in a stage, capacity of a stage)
 RESOURCES = {
@@ -124,11 +124,6 @@ class Found:
     cell: Cell
     status: str
     report: Report | None
-
-
-def collect(folder: Path = FOLDER) -> list[Found]:
-    """What is recorded for every cell."""
-    return [Found(cell, *recorded(cell, folder)) for cell in cells()]
 
 
 def to_document(found: list[Found]) -> str:
