@@ -93,7 +93,6 @@ def read_outputs(cell: Cell, folder: Path) -> Report:
     resources = _json(next(iter(sorted(folder.rglob("resources.json"))), folder / "resources.json"))["resources"]
     phv = next(iter(sorted(folder.rglob("phv.json"))), folder / "phv.json")
     stages = sorted(resources["mau"]["mau_stages"], key=lambda stage: stage["stage_number"])
-    used_bits, bits = phv_bits(_json(phv))
     return Report(
         program=cell.program,
         target=cell.target,
@@ -102,9 +101,7 @@ def read_outputs(cell: Cell, folder: Path) -> Report:
         versions=said,
         stages=resources["mau"]["nStages"],
         used={name: [_count(stage, path) for stage in stages] for name, (_, path, _) in RESOURCES.items()},
-        phv_used=used_bits,
-        phv_bits=bits,
-        tables=[],
+        phv_used=phv_bits(_json(phv)),
     )
 
 
@@ -123,9 +120,10 @@ def _count(stage: dict, path: tuple[str, ...]) -> int:
     return sum(item["byte_type"] == kind[0] for item in items) if kind else len(items)
 
 
-def phv_bits(phv: dict) -> tuple[int, int]:
-    """(bits of containers that hold something, bits of all containers) of the compiler's phv.json."""
-    raise NotImplementedError
+def phv_bits(phv: dict) -> int:
+    """Bits of the PHV containers that hold something, of any kind and size."""
+    widths = {c["phv_number"]: c["bit_width"] for c in phv["containers"] if c["slices"]}
+    return sum(widths.values())
 
 
 def store(report: Report, folder: Path) -> None:

@@ -34,6 +34,9 @@ RESOURCES = {
     "gateways": ("gateways", ("gateways", "gateways"), 16),
     "logical_tables": ("logical tables", ("logical_tables", "ids"), 16),
 }
+# Bits of all PHV containers: 64 of 8, 96 of 16, 64 of 32, and half as many tagalong ones; on Tofino 2 48, 72, 48 and a third as many each
+# of the kinds mocha and dark.
+PHV_BITS = {"tofino": 6144, "tofino2": 5120}
 TITLES = {"stages": "stages"} | {name: title for name, (title, *_) in RESOURCES.items()} | {"phv": "PHV bits"}
 
 
@@ -65,7 +68,7 @@ def cells() -> list[Cell]:
 
 @dataclass(frozen=True)
 class Report:
-    """What is kept of a compiler's report: `used[resource][stage]`, and PHV bits (`phv_used` of `phv_bits`)."""
+    """What is kept of a compiler's report: `used[resource][stage]`, and bits of PHV containers in use."""
 
     program: str
     target: str
@@ -75,8 +78,6 @@ class Report:
     stages: int
     used: dict[str, list[int]]
     phv_used: int
-    phv_bits: int
-    tables: list[dict]
 
     @property
     def cell(self) -> Cell:
@@ -87,7 +88,7 @@ class Report:
         occupied = sum(count > 0 for count in self.used["logical_tables"])
         totals = {"stages": (occupied, self.stages)}
         totals |= {name: (sum(self.used[name]), capacity * self.stages) for name, (_, _, capacity) in RESOURCES.items()}
-        return totals | {"phv": (self.phv_used, self.phv_bits)}
+        return totals | {"phv": (self.phv_used, PHV_BITS[self.target])}
 
     def shares(self) -> dict[str, float]:
         """Share of the chip, 0 to 1, of each resource."""
