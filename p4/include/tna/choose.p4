@@ -21,9 +21,8 @@ control Choose(in headers_t hdr, inout meta_t meta) {
     Register<position_t, pointer_t>(POINTERS) pointers;
     RegisterAction<position_t, pointer_t, position_t>(pointers) turn = {
         void apply(inout position_t at, out position_t position) {
-            if (at > meta.last) {  // the schedule became shorter
-                position = 0;
-            } else {
+            position = 0;
+            if (at <= meta.last) {  // not so when the schedule became shorter
                 position = at;
             }
             if (at >= meta.last) {

@@ -32,9 +32,8 @@ control Choose(in headers_t hdr, inout meta_t meta) {
     apply {
         @atomic {
             pointers.read(at, (bit<32>)POINTER);
-            if (at > meta.last) {  // the schedule became shorter
-                meta.position = 0;
-            } else {
+            meta.position = 0;
+            if (at <= meta.last) {  // not so when the schedule became shorter
                 meta.position = at;
             }
             if (at >= meta.last) {
