@@ -187,13 +187,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="ofancore.claims")
     parser.add_argument("--source", required=True, help="where the raw runs are and what they must hold (JSON)")
     parser.add_argument("--claims", required=True, help="the config's claims (JSON)")
-    parser.add_argument("--reports", help="the collected reports on the P4 programs (JSON, of `ofancore p4-collect`)")
+    parser.add_argument("--reports", nargs="*", default=[], help="the collected reports on the P4 programs (JSON, of `ofancore p4-collect`)")
     parser.add_argument("--out", required=True, help="path of the outputs without suffix")
     args = parser.parse_args(arguments)
     source = Source.from_dict(json.loads(args.source))
     claims = {key: Claim.model_validate(value) for key, value in json.loads(args.claims).items()}
     try:
-        table = evaluate(claims, source.runs, shares_in(args.reports) if args.reports else None)
+        table = evaluate(claims, source.runs, shares_in(args.reports[0]) if args.reports else None)
         out = Path(args.out)
         write_file(out.with_suffix(".md"), markdown(table))
         write_file(out.with_suffix(".html"), web_page(table))

@@ -44,6 +44,7 @@ def test_nothing_but_records_of_cases_is_kept():
     assert {path.stem for path in FOLDER.glob("*")} <= set(CASES)
 
 
+@pytest.mark.p4
 @pytest.mark.skipif(bool(bmv2.missing()), reason="needs p4c-bm2-ss, simple_switch and simple_switch_CLI")
 @pytest.mark.parametrize("name", ["pofan-r8-edge"])
 def test_a_replay_gives_what_was_recorded(name):

@@ -4,7 +4,7 @@
 rule claims:
     input:
         runs=raw_files(CONFIG.experiments_of_claims()),
-        reports=P4_REPORTS,
+        reports=p4_reports_of_claims(),
     output:
         json=f"{RESULTS}/claims.json",
         md=f"{RESULTS}/claims.md",

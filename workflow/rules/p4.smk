@@ -8,6 +8,11 @@ def p4_reports_of(notebook):
     return [P4_REPORTS] if notebook == "fig_p4_resources" else []
 
 
+def p4_reports_of_claims():
+    """The same, for claims with criteria on them."""
+    return [P4_REPORTS] if any(claim.reports for claim in CONFIG.claims.values()) else []
+
+
 rule p4_reports:
     input:
         sources=sorted(map(str, Path("p4").rglob("*.p4"))),
