@@ -187,7 +187,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="ofancore.claims")
     parser.add_argument("--source", required=True, help="where the raw runs are and what they must hold (JSON)")
     parser.add_argument("--claims", required=True, help="the config's claims (JSON)")
-    parser.add_argument("--reports", nargs="*", default=[], help="the collected reports on the P4 programs (JSON, of `ofancore p4-collect`)")
+    parser.add_argument("--reports", nargs="*", default=[], help="the collected reports on the P4 programs (of `ofancore p4-collect`)")
     parser.add_argument("--out", required=True, help="path of the outputs without suffix")
     args = parser.parse_args(arguments)
     source = Source.from_dict(json.loads(args.source))
