@@ -16,7 +16,7 @@ import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ofancore.config import Check, Claim
+from ofancore.config import Check, Claim, ReportCheck
 from ofancore.errors import OfanError
 from ofancore.figures import Source
 from ofancore.metrics import fitted_exponent, mean_interval, ratio_interval, select, shown
@@ -87,11 +87,28 @@ def verdict(outcomes: list[Outcome]) -> str:
     return NOT if "no" in found else UNDECIDED
 
 
-def evaluate(claims: dict[str, Claim], runs_of) -> list[dict]:
-    """`runs_of(experiment)` gives the experiment's runs. One dict per claim, plain JSON."""
+def measure_report(check: ReportCheck, program: str, target: str, shares_of) -> Outcome:
+    """`shares_of(program, target, radix)`: (share of the chip, the same of ecmp) by resource; None: no report, and the check is open."""
+    shares = shares_of(program, target, check.radix) if shares_of else None
+    what = f"share of {target} at radix {check.radix}" + ("" if check.measure == "share" else " above ecmp's")
+    if shares is None:
+        what = f"{check.quantity}, {what}: no report"
+        return Outcome(program, check.says, what, math.nan, math.nan, math.nan, None, check.at_most, 0, 0, "open")
+    values = {name: own if check.measure == "share" else own - base for name, (own, base) in shares.items()}
+    name = check.quantity
+    if name == "largest":
+        name = max((other for other in values if other != "stages"), key=values.__getitem__)
+    value = values[name]
+    passed = judge(value, value, None, check.at_most)
+    return Outcome(program, check.says, f"{name}, {what}", value, value, value, None, check.at_most, 0, 0, passed)
+
+
+def evaluate(claims: dict[str, Claim], runs_of, shares_of=None) -> list[dict]:
+    """`runs_of(experiment)` gives the experiment's runs, `shares_of` what `measure_report` asks. One dict per claim, plain JSON."""
     table = []
     for key, claim in claims.items():
         outcomes = [measure(check, label, runs_of(check.experiment)) for check in claim.checks for label in check.schemes]
+        outcomes += [measure_report(check, p, t, shares_of) for check in claim.reports for p in check.programs for t in check.targets]
         table.append(
             {
                 "id": key, "claim": claim.text, "paper": claim.paper, "source": claim.source, "figure": claim.figure,
@@ -167,15 +184,18 @@ def web_page(table: list[dict]) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """`python -m ofancore.claims --source JSON --claims JSON --out results/claims`: the three files."""
+    from ofancore.p4.resources import shares_in
+
     parser = argparse.ArgumentParser(prog="ofancore.claims")
     parser.add_argument("--source", required=True, help="where the raw runs are and what they must hold (JSON)")
     parser.add_argument("--claims", required=True, help="the config's claims (JSON)")
+    parser.add_argument("--reports", nargs="*", default=[], help="the collected reports on the P4 programs (of `ofancore p4-collect`)")
     parser.add_argument("--out", required=True, help="path of the outputs without suffix")
     args = parser.parse_args(arguments)
     try:
         source = Source.from_dict(parse_json(args.source, "--source"))
         claims = {key: Claim.model_validate(value) for key, value in parse_json(args.claims, "--claims").items()}
-        table = evaluate(claims, source.runs)
+        table = evaluate(claims, source.runs, shares_in(args.reports[0]) if args.reports else None)
         out = Path(args.out)
         write_file(out.with_suffix(".md"), markdown(table))
         write_file(out.with_suffix(".html"), web_page(table))

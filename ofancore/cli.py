@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ofancore.console import exit_status
 from ofancore.errors import ScenarioError
+from ofancore.p4.commands import add_commands as add_p4_commands
 
 EXAMPLE = """examples:
   ofancore run                                             the paper's default: Ofan, 128 hosts, permutation of 1 MiB
@@ -69,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     check = sub.add_parser("check-config", help="validate a pipeline config")
     check.add_argument("config")
     check.set_defaults(call=_check)
+    add_p4_commands(sub)
     return p
 
 

@@ -95,6 +95,20 @@ class Check(_Strict):
         return self
 
 
+class ReportCheck(_Strict):
+    """A part of a claim that compilers' reports on the P4 programs answer (data/p4/reports): a number without an interval."""
+
+    says: str = Field(description="The criterion in words.")
+    measure: Literal["share", "increment"] = Field(
+        description="share: of what the chip has, taken by the whole program; increment: the same less that of `ecmp`."
+    )
+    quantity: Name = Field(description="A resource of the reports, such as sram; largest: the one of which most is taken, stages apart.")
+    programs: Annotated[list[Literal["ofan", "pofan", "ecmp"]], Field(min_length=1)] = Field(description="Each is measured on its own.")
+    targets: Annotated[list[Literal["tofino", "tofino2"]], Field(min_length=1)] = Field(description="Chips, each on its own.")
+    radix: Annotated[int, Field(ge=8, le=64)]
+    at_most: float
+
+
 class Claim(_Strict):
     """A claim of the paper and what would make this artifact say that it reproduced."""
 
@@ -102,7 +116,8 @@ class Claim(_Strict):
     paper: str = Field(description="The paper's value.")
     source: str = Field(description="Where the paper says so.")
     figure: Name | None = Field(None, description="The figure that shows it.")
-    checks: list[Check] = Field([], description="None: listed as not yet measured.")
+    checks: list[Check] = Field([], description="None, and no reports: listed as not yet measured.")
+    reports: list[ReportCheck] = Field([], description="Checks of compilers' reports; one without a report counts as open.")
 
 
 class Config(_Strict):

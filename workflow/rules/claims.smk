@@ -4,6 +4,7 @@
 rule claims:
     input:
         runs=raw_files(CONFIG.experiments_of_claims()),
+        reports=p4_reports_of_claims(),
     output:
         json=f"{RESULTS}/claims.json",
         md=f"{RESULTS}/claims.md",
@@ -23,4 +24,5 @@ rule claims:
     message:
         "Checking the claims"
     shell:
-        "{PYTHON:q} -m ofancore.claims --source {params.source:q} --claims {params.claims:q} --out {params.out:q} 2> {log:q}"
+        "{PYTHON:q} -m ofancore.claims --source {params.source:q} --claims {params.claims:q} --reports {input.reports:q}"
+        " --out {params.out:q} 2> {log:q}"

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -37,8 +38,10 @@ def digest(*names):
     return h.hexdigest()[:16]
 
 
-DRAWING = digest("charts.py", "figures.py", "metrics.py", "notebook.py", "palette.py", "plan.py", "theme.py", "theory.py", *PEERS)
-JUDGING = digest("claims.py", "figures.py", "metrics.py", "plan.py")
+DRAWING = digest(
+    "charts.py", "figures.py", "metrics.py", "notebook.py", "palette.py", "plan.py", "theme.py", "theory.py", "p4/resources.py", *PEERS
+)
+JUDGING = digest("claims.py", "figures.py", "metrics.py", "plan.py", "p4/resources.py")
 
 
 def raw_files(experiments):

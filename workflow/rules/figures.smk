@@ -9,6 +9,7 @@ for figure, block in CONFIG.figures.items():
         input:
             notebook=f"notebooks/figures/{block.notebook}.ipynb",
             runs=raw_files(block.experiments),
+            reports=p4_reports_of(block.notebook),
         output:
             svg=report(
                 f"{RESULTS}/figures/{figure}.svg",

@@ -1,0 +1,178 @@
+"""Making and storing resource reports: compile for Tofino with what is on the PATH, or take compilers' outputs made elsewhere.
+
+A folder of raw outputs has, for each build, `PROGRAM-TARGET-rRADIX/` with
+
+    source                       the digest of the sources, as `ofancore p4-digest` prints it
+    versions.json                {"p4c-barefoot": ..., "bfas": ...}: what the programs say of themselves
+    pipe/logs/resources.json     from p4c-barefoot -g --verbose
+    pipe/logs/phv.json           from the same
+    assembled                    an empty file, there if the assembler ended with status 0 (it alone refuses too many stages)
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from ofancore.errors import ScenarioError
+from ofancore.p4.resources import (
+    COMPILED,
+    FOLDER,
+    NONE,
+    RESOURCES,
+    STALE,
+    Cell,
+    Found,
+    Report,
+    ReportError,
+    cells,
+    recorded,
+    to_document,
+)
+from ofancore.p4.sources import defines, program_file
+from ofancore.plan import write_file
+
+COMPILER, ASSEMBLER = "p4c-barefoot", "bfas"
+ARCHITECTURES = {"tofino": "tna", "tofino2": "t2na"}
+TIMEOUT_S = 1800
+
+
+def missing() -> list[str]:
+    """The programs that are not on the PATH."""
+    return [name for name in (COMPILER, ASSEMBLER) if not shutil.which(name)]
+
+
+def versions() -> dict[str, str]:
+    """What compiler and assembler say of themselves."""
+    said = {}
+    for name in (COMPILER, ASSEMBLER):
+        done = subprocess.run([name, "--version"], capture_output=True, text=True, timeout=60)
+        lines = [line.strip() for line in (done.stdout + done.stderr).splitlines() if re.search(r"\d+\.\d+", line)]
+        said[name] = lines[0] if lines else "unknown"
+    return said
+
+
+def compile_cell(cell: Cell, out: Path) -> None:
+    """Compile, fit and assemble one build into the folder; ReportError with the compiler's words if either program refuses."""
+    out.mkdir(parents=True, exist_ok=True)
+    chip = ["--target", cell.target]
+    run = [COMPILER, *chip, "--arch", ARCHITECTURES[cell.target], "-g", "--verbose", "-o", str(out)]
+    _run([*run, *defines(cell.target, cell.radix), str(program_file(cell.program))], cell)
+    assembly = sorted(out.rglob("*.bfa"))
+    if not assembly:
+        raise ReportError(f"{cell.name}: {COMPILER} wrote no assembly")
+    _run([ASSEMBLER, *chip, "-o", str(assembly[0].parent), str(assembly[0])], cell)
+    (out / "assembled").touch()
+    (out / "source").write_text(cell.source + "\n")
+    (out / "versions.json").write_text(json.dumps(versions()) + "\n")
+
+
+def _run(command: list[str], cell: Cell) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
+    said = (done.stderr.strip() or done.stdout.strip())[-2000:]
+    if done.returncode:
+        raise ReportError(f"{cell.name}: {command[0]} ended with status {done.returncode}: {said}")
+
+
+def read_outputs(cell: Cell, folder: Path) -> Report:
+    """The report in a folder of raw outputs; ReportError if it is incomplete or of other sources."""
+    try:
+        source = (folder / "source").read_text().strip()
+    except FileNotFoundError:
+        raise ReportError(f"{folder}/source: missing; it holds the digest of the sources") from None
+    if source != cell.source:
+        raise ReportError(f"{folder}: is of sources {source}, and p4/ has {cell.source} for {cell.name}")
+    if not (folder / "assembled").exists():
+        raise ReportError(f"{folder}/assembled: missing; without the assembler nobody knows whether the program fits")
+    said = _json(folder / "versions.json")
+    resources = _json(next(iter(sorted(folder.rglob("resources.json"))), folder / "resources.json"))["resources"]
+    phv = next(iter(sorted(folder.rglob("phv.json"))), folder / "phv.json")
+    stages = sorted(resources["mau"]["mau_stages"], key=lambda stage: stage["stage_number"])
+    return Report(
+        program=cell.program,
+        target=cell.target,
+        radix=cell.radix,
+        source=source,
+        versions=said,
+        stages=resources["mau"]["nStages"],
+        used={name: [_count(stage, path) for stage in stages] for name, (_, path, _) in RESOURCES.items()},
+        phv_used=phv_bits(_json(phv)),
+    )
+
+
+def _json(path: Path):
+    try:
+        return json.loads(path.read_text())
+    except FileNotFoundError:
+        raise ReportError(f"{path}: missing") from None
+    except ValueError as error:
+        raise ReportError(f"{path}: not JSON ({error})") from None
+
+
+def _count(stage: dict, path: tuple[str, ...]) -> int:
+    group, name, *kind = path
+    items = stage[group][name]
+    return sum(item["byte_type"] == kind[0] for item in items) if kind else len(items)
+
+
+def phv_bits(phv: dict) -> int:
+    """Bits of the PHV containers that hold something, of any kind and size."""
+    widths = {c["phv_number"]: c["bit_width"] for c in phv["containers"] if c["slices"]}
+    return sum(widths.values())
+
+
+def store(report: Report, folder: Path) -> None:
+    """Write the compact report of a build."""
+    write_file(folder / report.cell.name / "report.json", report.to_json())
+
+
+def record(source: str | None, out: str | None, keep: str | None) -> int:
+    """Store reports of a folder of outputs, or compile here. Cells that a folder does not have are named and left as they are."""
+    folder = Path(out) if out else FOLDER
+    if source is not None:
+        given = Path(source)
+        if not given.is_dir():
+            raise ScenarioError("folder", source, "no such folder")
+        there = [cell for cell in cells() if (given / cell.name).is_dir()]
+        if not there:
+            raise ScenarioError("folder", source, f"has none of the builds, such as {cells()[0].name}/")
+        reports = [read_outputs(cell, given / cell.name) for cell in there]  # all or none
+        for report in reports:
+            store(report, folder)
+            print(report.cell.name)
+        for cell in cells():
+            if cell not in there:
+                print(f"{cell.name}: not in {source}", file=sys.stderr)
+        return 0
+    if missing():
+        raise ScenarioError("PATH", missing(), f"compiling needs {COMPILER} and {ASSEMBLER}; or give a folder of their outputs")
+    for cell in cells():
+        store(compiled(cell, Path(keep) if keep else None), folder)
+        print(cell.name, flush=True)
+    return 0
+
+
+def compiled(cell: Cell, keep: Path | None = None) -> Report:
+    """Compile a build here and read its report."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = (keep or Path(name)) / cell.name
+        compile_cell(cell, folder)
+        return read_outputs(cell, folder)
+
+
+def collect(out: str | Path) -> list[Found]:
+    """For every cell the report made here, if the compiler is on the PATH, else the recorded one; written to `out` as JSON."""
+    here = not missing()
+    found = [Found(cell, COMPILED, compiled(cell)) if here else Found(cell, *recorded(cell)) for cell in cells()]
+    for f in found:
+        if f.status == STALE:
+            print(f"{f.cell.name}: the recorded report is of other sources; it is not used", file=sys.stderr)
+        elif f.status == NONE:
+            print(f"{f.cell.name}: no report yet", file=sys.stderr)
+    write_file(out, to_document(found))
+    return found
