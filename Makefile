@@ -39,8 +39,10 @@ checked: $(VENV)/.ready
 
 figures: checked ## simulate, draw every figure, check the claims, build the report (CONFIG=config/paper.yaml)
 	$(SNAKEMAKE) $(ARGS)
+ifeq (,$(filter -n --dry-run --dryrun results%,$(ARGS)))
 	@mkdir -p "$(RESULTS)/report"
 	$(SNAKEMAKE) --report "$(RESULTS)/report/report.html"
+endif
 
 smoke: ## the same pipeline on a grid of minutes (CONFIG=config/smoke.yaml)
 	@$(MAKE) --no-print-directory figures CONFIG=config/smoke.yaml
@@ -92,7 +94,7 @@ $(VENV)/.locked: requirements.lock
 	    echo "Name one with: make PYTHON=/path/to/python3. On Debian and Ubuntu the module is the package python3-venv." >&2; \
 	    exit 1; \
 	fi; \
-	echo "Building $(VENV) with $$("$$python" -V) from requirements.lock: a few minutes with pip, seconds with uv."; \
+	echo "Building $(VENV) with $$("$$python" -V) from requirements.lock: a few minutes with pip, one or less with uv."; \
 	"$$python" -m venv --clear $(VENV); \
 	if uv --version >/dev/null 2>&1 && uv pip install --quiet --compile-bytecode --python $(PY) --require-hashes -r requirements.lock; then :; \
 	else $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock; fi; \

@@ -20,14 +20,15 @@ from ofancore.config import Check, Claim, ReportCheck
 from ofancore.errors import OfanError
 from ofancore.figures import Source
 from ofancore.metrics import fitted_exponent, mean_interval, ratio_interval, select, shown
+from ofancore.palette import name_of
 from ofancore.plan import write_file
 from ofancore.reading import parse_json
 
 REPRODUCED, PARTLY, NOT, UNDECIDED, UNMEASURED = "reproduced", "partly", "not reproduced", "undecided", "not yet measured"
 HOW = (
     "Measured: mean and 95% interval over seeds. Criteria were written in the config before the run. "
-    "A check is open when only part of its interval lies in the band. "
-    "Sources: abs, the paper's abstract (v2: February 2026, v3: October 2026); dig, a third party's digest of v2 and v3, "
+    "A check is open when only part of its interval lies in the band; a claim is partly reproduced when some checks pass, undecided when none "
+    "does and none fails. Sources: the paper's abstract (v2: February 2026, v3: October 2026), and a third party's digest of v2 and v3, "
     "which may hold slips."
 )
 
@@ -79,7 +80,7 @@ def measure(check: Check, label: str, runs) -> Outcome:
 
 
 def verdict(outcomes: list[Outcome]) -> str:
-    if not outcomes:
+    if all(math.isnan(o.value) and o.passed == "open" for o in outcomes):
         return UNMEASURED
     found = {o.passed for o in outcomes}
     if "yes" in found:
@@ -132,7 +133,11 @@ def _band(check: dict) -> str:
 def _measured(check: dict) -> str:
     if check["value"] is None:
         return f"no value ({check['unfinished']} runs did not finish)" if check["unfinished"] else "no value"
-    return shown(check["value"], check["low"], check["high"], digits=3)
+    if max(abs(check["low"]), abs(check["high"])) < 1e-9:  # what rounding leaves of an exponent of 0
+        return "0"
+    edges = [edge for edge in (check["at_least"], check["at_most"]) if edge]
+    near = any(abs(check["value"] / edge - 1) < 0.05 for edge in edges)
+    return shown(check["value"], check["low"], check["high"], digits=5 if near else 3)
 
 
 def markdown(table: list[dict]) -> str:
@@ -145,7 +150,7 @@ def markdown(table: list[dict]) -> str:
         if c["checks"]:
             lines += ["", f"## {c['id']}: {c['verdict']}", "", c["claim"], "", f"Paper: {c['paper']} ({c['source']}).", ""]
             lines += ["| criterion | scheme | measured | band | passed |", "|---|---|---|---|---|"]
-            lines += [f"| {k['says']} | {k['scheme']} | {_measured(k)} | {_band(k)} | {k['passed']} |" for k in c["checks"]]
+            lines += [f"| {k['says']} | {name_of(k['scheme'])} | {_measured(k)} | {_band(k)} | {k['passed']} |" for k in c["checks"]]
     return "\n".join(lines) + "\n"
 
 
@@ -167,10 +172,11 @@ def web_page(table: list[dict]) -> str:
     for c in table:
         passed = f"{sum(k['passed'] == 'yes' for k in c['checks'])} of {len(c['checks'])}" if c["checks"] else ""
         mark = f'<td class="v {_CLASS[c["verdict"]]}">{e(c["verdict"])}'
-        rows.append(f"<tr><td><b>{c['id']}</b><td>{e(c['claim'])}<td>{e(c['paper'])}{mark}<td>{passed}<td>{e(c['figure'] or '')}</tr>")
+        link = f'<a href="figures/{c["figure"]}.html">{e(c["figure"])}</a>' if c["figure"] else ""
+        rows.append(f"<tr><td><b>{c['id']}</b><td>{e(c['claim'])}<td>{e(c['paper'])}{mark}<td>{passed}<td>{link}</tr>")
         if c["checks"]:
             checks = "".join(
-                f"<tr><td>{e(k['says'])}<td>{e(k['scheme'])}<td>{e(_measured(k))}<td>{e(_band(k))}"
+                f"<tr><td>{e(k['says'])}<td>{e(name_of(k['scheme']))}<td>{e(_measured(k))}<td>{e(_band(k))}"
                 f'<td class="{k["passed"]}">{k["passed"]}</tr>'
                 for k in c["checks"]
             )

@@ -86,7 +86,7 @@ class Balancer(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
     kind: str
-    title: ClassVar[str]  # as in figures
+    title: ClassVar[str]  # as the paper's figures have it; ours: palette.py
     family: ClassVar[str]  # flow, host, switch or rotation: the hue in figures
     switch_code: ClassVar[int] = BY_HASH
     host_code: ClassVar[int] = FLOW_LABEL

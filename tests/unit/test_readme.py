@@ -61,7 +61,7 @@ def test_target_in_the_text_exists(target):
     assert target in TARGETS
 
 
-@pytest.mark.parametrize("command", sorted(set(re.findall(r"`ofancore ([a-z][a-z-]*)", README))))
+@pytest.mark.parametrize("command", sorted(set(re.findall(r"`ofancore ([a-z][a-z0-9-]*)", README))))
 def test_subcommand_in_the_text_exists(command):
     with pytest.raises(SystemExit) as end:
         cli._parser().parse_args([command, "--help"])
