@@ -27,7 +27,7 @@ from ofancore.reading import parse_json
 REPRODUCED, PARTLY, NOT, UNDECIDED, UNMEASURED = "reproduced", "partly", "not reproduced", "undecided", "not yet measured"
 HOW = (
     "Measured: mean and 95% interval over seeds. Criteria were written in the config before the run. "
-    "A check is open when only part of its interval lies in the band; a claim is partly reproduced when some checks pass, undecided when none "
+    "A check is open when only part of its interval lies in the band; a claim is partly reproduced when some pass, undecided when none "
     "does and none fails. Sources: the paper's abstract (v2: February 2026, v3: October 2026), and a third party's digest of v2 and v3, "
     "which may hold slips."
 )

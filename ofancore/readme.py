@@ -54,7 +54,7 @@ def claims() -> str:
         found = re.search(VERDICT.format(key), expected, re.MULTILINE)
         verdict = f"{found[1]} ({passed})" if (passed := found[2].strip()) else found[1]
         needed = {check.experiment for check in claim.checks}
-        figures = [claim.figure] if claim.checks else []
+        figures = [claim.figure] if claim.figure else []
         figures += [name for name, figure in config.figures.items() if name not in figures and needed & set(figure.experiments)]
         figures += SEE_ALSO.get(key, [])
         experiments = needed.union(*(config.figures[name].experiments for name in figures))

@@ -81,7 +81,7 @@ def test_claims_have_the_verdicts_of_a_full_run():
     for key, claim in PAPER.claims.items():
         _, verdict, figures, _ = (cell.strip() for cell in rows[key].split("|"))
         assert f"| **{verdict.split(' (')[0]}** |" in next(line for line in expected.splitlines() if line.startswith(f"| **{key}**"))
-        assert f"`{claim.figure}`" in figures if claim.checks or claim.reports else (verdict, figures) == ("not yet measured", "")
+        assert f"`{claim.figure}`" in figures
 
 
 def test_headline_is_that_of_a_full_run():
