@@ -113,11 +113,11 @@ def test_claims_on_reports(tmp_path, measure, at_most, verdict):
     assert check["measure"].startswith("phv" if measure == "share" else "sram")
 
 
-def test_a_claim_without_a_report_is_undecided(tmp_path):
+def test_a_claim_without_a_report_is_not_yet_measured(tmp_path):
     path = tmp_path / "reports.json"
     path.write_text(to_document([Found(CELL, "none", None)]))
     (row,) = evaluate({"C7": claim("share", 1.0, "stages")}, None, shares_in(path))
-    assert row["verdict"] == "undecided"
+    assert row["verdict"] == "not yet measured"
     assert "no report" in row["checks"][0]["measure"]
 
 
