@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import sys
@@ -27,11 +26,11 @@ def exit_status(name: str, call: Callable[[], int | None]) -> int:
     except OfanError as e:
         return _say(name, e, 2)
     except BrokenPipeError:  # whoever read the output has seen enough
-        _drop_output()
+        _drop(sys.stdout)
         return 141
     except OSError as e:
         if e.filename is None:
-            _drop_output()
+            _drop(sys.stdout)
         return _say(name, f"{e.filename or 'output'}: {e.strerror or e}", 2)
     except MemoryError:
         return _say(name, "the scenario needs more memory than this machine gives", 2)
@@ -41,12 +40,14 @@ def exit_status(name: str, call: Callable[[], int | None]) -> int:
 
 def _say(name: str, what: object, status: int) -> int:
     if sys.stderr is not None:  # print would take standard output in its place
-        with contextlib.suppress(OSError):
+        try:
             print(f"{name}: {what}", file=sys.stderr, flush=True)
+        except OSError:
+            _drop(sys.stderr)
     return status
 
 
-def _drop_output() -> None:
-    """Let nobody be told again, at exit, that what standard output still holds cannot be written."""
-    if sys.stdout is not None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _drop(stream) -> None:
+    """Let nobody be told again, at exit, that what a stream still holds cannot be written; the exit status would be another."""
+    if stream is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
