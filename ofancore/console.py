@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import sys
@@ -36,14 +37,18 @@ def exit_status(name: str, call: Callable[[], int | None]) -> int:
         return _say(name, "the scenario needs more memory than this machine gives", 2)
     except KeyboardInterrupt:
         return 130
+    finally:
+        if sys.stderr is not None:
+            try:
+                sys.stderr.flush()  # also of what argparse has said; a failure at exit would give another status
+            except OSError:
+                _drop(sys.stderr)
 
 
 def _say(name: str, what: object, status: int) -> int:
     if sys.stderr is not None:  # print would take standard output in its place
-        try:
+        with contextlib.suppress(OSError):
             print(f"{name}: {what}", file=sys.stderr, flush=True)
-        except OSError:
-            _drop(sys.stderr)
     return status
 
 
