@@ -35,7 +35,7 @@ class Packet:
 
     @property
     def word(self) -> int:
-        """The packet as the engine packs it, but for `ask`: flow 24 bits | seq 20 | label 16 | kind 2 | ecn 1."""
+        """The packet as the engine packs it, but for `ask`: flow 23 bits | seq 20 | label 16 | kind 2 | ecn 1."""
         return (((self.flow << 20 | self.seq) << 16 | self.label) << 2 | self.kind) << 1 | self.ecn
 
 
