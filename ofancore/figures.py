@@ -17,7 +17,7 @@ from pandas.api.types import is_numeric_dtype
 from ofancore.config import ROOT, load_config
 from ofancore.errors import OfanError, brief
 from ofancore.metrics import METRICS, OF_THREE_TIERS
-from ofancore.plan import Group, expand, write_file
+from ofancore.plan import Group, expand, simulate_group, write_file
 
 SMALL_CONFIG = ROOT / "config" / "smoke.yaml"
 
@@ -55,15 +55,6 @@ def read_group(group: Group, results: str | Path) -> pd.DataFrame:
     if lost:
         raise MissingRun(f"{path}: the columns {brief(lost)} are not there as they should be; {ANEW}")
     return runs
-
-
-def simulate_group(group: Group) -> list[dict]:
-    """The rows of the same table, simulated here."""
-    from ofancore.scenario import Scenario
-    from ofancore.simulate import simulate
-
-    names = {"experiment": group.experiment, "label": group.label}
-    return [{**names, **simulate(Scenario.from_dict(s)).row()} for s in expand(group)]
 
 
 @dataclass

@@ -149,3 +149,12 @@ def write_file(path: str | Path, data: bytes | str) -> None:
         if isinstance(error, OSError):
             raise OSError(error.errno, error.strerror or str(error), str(path)) from None
         raise
+
+
+def simulate_group(group: Group) -> list[dict]:
+    """Simulate the group's scenarios one after the other: the rows of its raw table."""
+    from ofancore.scenario import Scenario
+    from ofancore.simulate import simulate
+
+    names = {"experiment": group.experiment, "label": group.label}
+    return [{**names, **simulate(Scenario.from_dict(s)).row()} for s in expand(group)]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import json
 import math
 import os
@@ -104,15 +105,23 @@ def scenario_columns(scenario: Scenario) -> dict[str, Any]:
 
 
 def write_table(rows: list[dict[str, Any]], path: str | Path) -> None:
-    """Write rows as Parquet, whole or not at all, with provenance in the file's metadata."""
+    """Write rows as Parquet, whole or not at all, with provenance in the file's metadata. A key that a row lacks is null there."""
     import numba
-    import pandas as pd
     import pyarrow as pa
+    import pyarrow.json
     import pyarrow.parquet as pq
 
-    table = pa.Table.from_pandas(pd.DataFrame(rows), preserve_index=False)
+    # By way of JSON, since `pa.array` imports pandas, which takes as long as a short run.
+    texts = {key: pa.string() for row in rows for key, value in row.items() if isinstance(value, str)}  # or a date would be no text
+    lines = "\n".join(map(json.dumps, rows)).encode()
+    table = pa.json.read_json(
+        io.BytesIO(lines),
+        pa.json.ReadOptions(use_threads=False, block_size=len(lines) + 1),
+        pa.json.ParseOptions(explicit_schema=pa.schema(texts)),
+    )
+    table = table.select(list(dict.fromkeys(key for row in rows for key in row)))
     about = {"source": source_digest(), "numba": numba.__version__, "numpy": np.__version__, "ofancore": "0.1.0"}
-    table = table.replace_schema_metadata({**(table.schema.metadata or {}), b"ofan": json.dumps(about, sort_keys=True).encode()})
+    table = table.replace_schema_metadata({b"ofan": json.dumps(about, sort_keys=True).encode()})
     write_whole(path, lambda temporary: pq.write_table(table, temporary, compression="zstd"))
 
 

@@ -8,8 +8,7 @@ import sys
 import time
 
 from ofancore.errors import OfanError
-from ofancore.figures import simulate_group
-from ofancore.plan import Group
+from ofancore.plan import Group, simulate_group
 from ofancore.progress import done
 from ofancore.result import write_table
 
