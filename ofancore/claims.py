@@ -21,7 +21,7 @@ from ofancore.errors import OfanError
 from ofancore.figures import Source
 from ofancore.metrics import fitted_exponent, mean_interval, ratio_interval, select, shown
 from ofancore.palette import name_of
-from ofancore.plan import write_file
+from ofancore.plan import Group, expand, hosts, write_file
 from ofancore.reading import parse_json
 
 REPRODUCED, PARTLY, NOT, UNDECIDED, UNMEASURED = "reproduced", "partly", "not reproduced", "undecided", "not yet measured"
@@ -140,8 +140,20 @@ def _measured(check: dict) -> str:
     return shown(check["value"], check["low"], check["high"], digits=5 if near else 3)
 
 
-def markdown(table: list[dict]) -> str:
-    lines = ["# Claims", "", HOW, ""]
+def scope(groups: list[Group]) -> str:
+    """What the verdicts rest on: a smaller grid must not pass for the paper's."""
+    scenarios = [s for g in groups for s in expand(g)]
+    sizes, seeds = [hosts(s) for s in scenarios], [g.seeds for g in groups]
+    return f"From {len(scenarios):,} runs, on {_span(sizes)} hosts, with {_span(seeds)} seeds a point."
+
+
+def _span(values: list[int]) -> str:
+    low, high = min(values), max(values)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def markdown(table: list[dict], rests_on: str) -> str:
+    lines = ["# Claims", "", rests_on, "", HOW, ""]
     lines += ["| claim | paper | verdict | checks passed | figure |", "|---|---|---|---|---|"]
     for c in table:
         passed = f"{sum(k['passed'] == 'yes' for k in c['checks'])} of {len(c['checks'])}" if c["checks"] else ""
@@ -160,13 +172,13 @@ table {{ border-collapse: collapse; margin: 8px 0 24px; width: 100% }}
 th, td {{ text-align: left; vertical-align: top; padding: 5px 10px; border-bottom: 1px solid #e6e6e6 }}
 th {{ color: #767676; font-weight: normal }} .v {{ white-space: nowrap; font-weight: bold }}
 .reproduced, .yes {{ color: #00664B }} .partly, .open {{ color: #9A6500 }} .not, .no {{ color: #B84F00 }} .unmeasured {{ color: #767676 }}
-</style><h1>Claims</h1><p>{how}</p>
+</style><h1>Claims</h1><p>{rests_on}</p><p>{how}</p>
 <table><tr><th>claim<th><th>paper<th>verdict<th>checks passed<th>figure</tr>{rows}</table>{details}</html>
 """
 _CLASS = {REPRODUCED: "reproduced", PARTLY: "partly", NOT: "not", UNDECIDED: "open", UNMEASURED: "unmeasured"}
 
 
-def web_page(table: list[dict]) -> str:
+def web_page(table: list[dict], rests_on: str) -> str:
     e = html.escape
     rows, details = [], []
     for c in table:
@@ -185,7 +197,7 @@ def web_page(table: list[dict]) -> str:
                 f"<p>{e(c['claim'])}. Paper: {e(c['paper'])} ({e(c['source'])}).</p>"
                 f"<table><tr><th>criterion<th>scheme<th>measured<th>band<th>passed</tr>{checks}</table>"
             )
-    return PAGE.format(how=HOW, rows="".join(rows), details="".join(details))
+    return PAGE.format(rests_on=e(rests_on), how=HOW, rows="".join(rows), details="".join(details))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -202,10 +214,10 @@ def main(arguments: list[str] | None = None) -> int:
         source = Source.from_dict(parse_json(args.source, "--source"))
         claims = {key: Claim.model_validate(value) for key, value in parse_json(args.claims, "--claims").items()}
         table = evaluate(claims, source.runs, shares_in(args.reports[0]) if args.reports else None)
-        out = Path(args.out)
-        write_file(out.with_suffix(".md"), markdown(table))
-        write_file(out.with_suffix(".html"), web_page(table))
-        write_file(out.with_suffix(".json"), json.dumps({"claims": table}, indent=1, ensure_ascii=False) + "\n")
+        out, rests_on = Path(args.out), scope(source.groups)
+        write_file(out.with_suffix(".md"), markdown(table, rests_on))
+        write_file(out.with_suffix(".html"), web_page(table, rests_on))
+        write_file(out.with_suffix(".json"), json.dumps({"rests_on": rests_on, "claims": table}, indent=1, ensure_ascii=False) + "\n")
     except OfanError as error:
         print(error, file=sys.stderr)
         return 2

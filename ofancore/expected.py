@@ -20,7 +20,7 @@ from pathlib import Path
 
 from ofancore.config import ROOT, Config, load_config
 from ofancore.errors import OfanError
-from ofancore.figures import Source
+from ofancore.figures import MissingRun, Source
 
 PNG = b"\x89PNG\r\n\x1a\n"
 # the figures in the README
@@ -93,7 +93,10 @@ def about(config: Config, config_name: str, results: Path, runs: int, files: dic
     import pyarrow.parquet as pq
 
     first = config.groups()[0].raw_path(results)
-    made_with = json.loads(pq.read_schema(first).metadata[b"ofan"])
+    kept = (pq.read_schema(first).metadata or {}).get(b"ofan")
+    if kept is None:
+        raise MissingRun(f"{first}: does not say what made it; delete it and run the pipeline again")
+    made_with = json.loads(kept)
     rows = "\n".join(f"| `{name}` | {what} |" for name, (_, what) in files.items())
     return ABOUT.format(config=config_name, runs=runs, files=rows, results=config.results, **made_with)
 

@@ -11,6 +11,7 @@ import pytest
 
 from ofancore import claims
 from ofancore.config import Check, Claim
+from ofancore.plan import Group
 
 
 def runs() -> pd.DataFrame:
@@ -89,8 +90,16 @@ def test_a_claim_with_open_checks_only_is_undecided():
 def test_tables_say_it_all_and_escape():
     table = claims.evaluate({"C1": claim(check(), check(at_most=0.1)), "C6": claim()}, lambda _: runs())
     json.dumps(table, allow_nan=False)
-    text, page = claims.markdown(table), claims.web_page(table)
-    for word in ("C1", "partly", "C6", "not yet measured", "1 of 2"):
+    text, page = claims.markdown(table, "From 3 runs."), claims.web_page(table, "From 3 runs.")
+    for word in ("C1", "partly", "C6", "not yet measured", "1 of 2", "From 3 runs."):
         assert word in text
         assert word in page
     assert "t <b>" not in page
+
+
+def test_what_verdicts_rest_on_is_counted():
+    def group(radix, seeds):
+        return Group("e", "ops", {"fabric": {"radix": radix}}, {"kind": "ops"}, {"workload.message_packets": [1, 2]}, [], seeds)
+
+    assert claims.scope([group(4, 3)]) == "From 6 runs, on 16 hosts, with 3 seeds a point."
+    assert claims.scope([group(4, 3), group(16, 10)]) == "From 26 runs, on 16 to 1,024 hosts, with 3 to 10 seeds a point."

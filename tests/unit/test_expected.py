@@ -9,6 +9,7 @@ import re
 import zlib
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 import vl_convert
 import yaml
@@ -110,6 +111,15 @@ def test_runs_of_other_sources_are_refused(run, capsys):
     write_runs(run.results, "0123456789abcdef")
     assert run() == 2
     assert "0123456789abcdef" in capsys.readouterr().err
+    assert not run.out.exists()
+
+
+def test_runs_that_do_not_say_what_made_them_are_refused(run, capsys):
+    path = load_config(CONFIG, scenarios=False).groups(["one"])[0].raw_path(run.results)
+    pq.write_table(pq.read_table(path).replace_schema_metadata(None), path)
+    os.utime(path, (1, 1))  # not younger than the figures
+    assert run() == 2
+    assert f"{path}: does not say what made it" in capsys.readouterr().err
     assert not run.out.exists()
 
 
