@@ -153,8 +153,9 @@ def powers_of_two(low: int, high: int, step: int = 1) -> tuple[int, ...]:
 
 
 def decades(low: float, high: float) -> list[float]:
-    """Ticks of a log axis: 1, 2 and 5 of every decade; 1 alone over more than three decades; even steps within a short range."""
-    steps = (1,) if high > 1000 * low else (1, 2, 5)
+    """Ticks of a log axis, as close as their labels allow: 1, 2 and 5 of every decade; 1 and 3 over more than two decades, 1 alone over
+    more than three; even steps within a short range."""
+    steps = (1,) if high > 1000 * low else (1, 3) if high > 100 * low else (1, 2, 5)
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     ticks = [step * 10.0**e for e in range(first, last + 1) for step in steps]
     if sum(low <= tick <= high for tick in ticks) >= 3:

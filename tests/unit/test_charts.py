@@ -95,6 +95,7 @@ def test_axis_goes_from_value_to_pixel_and_back(log):
 def test_decades():
     assert theme.decades(1, 10) == [1, 2, 5, 10, 20, 50]
     assert theme.decades(1, 1e5) == [10.0**i for i in range(6)]
+    assert theme.decades(200, 90_000)[1:4] == [300, 1000, 3000]
 
 
 def drawn(chart) -> str:
