@@ -77,9 +77,9 @@ def lose(w, block, node, now, word, reason):
 
 
 @inner
-def mark(w, node, l, queue, word):
-    """The word of a data packet that found this queue, with its ECN bit."""
-    low = w.link[l, c.ECN_LOW]
+def mark(w, node, l, small, queue, word):
+    """The word of a packet that found this queue, with its ECN bit if it is data."""
+    low = w.link[l, c.ECN_LOW] | (small * c.FOREVER)  # a threshold out of reach: whether a packet is data is a branch hard to predict
     if queue > low:
         high = w.link[l, c.ECN_HIGH]
         if queue >= high or random_below(w.sw.rng, node, high - low) < queue - low:
@@ -103,9 +103,7 @@ def admit(w, node, l, small, queue, word):
         link[l, c.QUEUE_MAX] = queue
     link[l, c.QUEUE_SUM + small] += queue
     link[l, c.COUNT + small] += 1
-    if small == 0:
-        word = mark(w, node, l, queue, word)
-    return word
+    return mark(w, node, l, small, queue, word)
 
 
 @inner

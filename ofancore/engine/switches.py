@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ofancore.balancers import choose_uplink
+from ofancore.balancers.base import BY_HASH
+from ofancore.balancers.ecmp import choose_by_hash
 from ofancore.bits import (
     ACK,
     DATA,
@@ -122,6 +124,12 @@ def hand_on(w, block, node, l, now, word):
 
 
 @inner
+def pick(condition, a, b):
+    """a or b without a branch, for conditions that nobody can guess: a wrong guess takes longer than working out both."""
+    return b + (a - b) * np.int64(condition)
+
+
+@inner
 def forward(w, block, node, tier, known, begin, n):
     """Forward the n packets gathered, in the order of time and input port."""
     if node + 1 < w.up.shape[0]:
@@ -140,6 +148,7 @@ def forward(w, block, node, tier, known, begin, n):
     prefetch_outputs(w, up, width)
     prefetch_outputs(w, down, n_down)
     code = w.conf[c.SWITCH_CODE]
+    hashed = code == BY_HASH and known < 0  # a choice that changes nothing, so it may be made for packets on their way down too
     fresh = w.conf[c.FRESH_ACKS] != 0
     loss = w.conf[c.LOSS]
     for i in range(n):
@@ -165,13 +174,18 @@ def forward(w, block, node, tier, known, begin, n):
         else:
             group = np.int64(-1)
             inner = route >> POD_AT
-        if group == me:
-            hand_on(w, block, node, down + inner - first, now, word)
+        port_down = down + inner - first
+        if not hashed and group == me:
+            hand_on(w, block, node, port_down, now, word)
             continue
         label = (word >> LABEL_AT) & LABEL_MASK
         if fresh and kind & 1 == ACK:
             label = mix32(label ^ (((word >> SEQ_AT) & SEQ_MASK) << LABEL_AT)) & LABEL_MASK
         sched = np.int64(-1)
+        if hashed:
+            j = choose_by_hash(w.sw, node, up, width, sched, group, 0, 0, 0, label, flow, now)
+            hand_on(w, block, node, pick(group == me, port_down, up + j), now, word)
+            continue
         if known >= 0:
             sched = np.int64(w.sched_of[known, w.sched_first[node] + group])
             if sched >= 0 and w.sw.sched[sched, 1] == 0:
