@@ -28,7 +28,7 @@ from ofancore.p4.addresses import FIRST_LANE, ROUTER_MAC, Addresses, port_number
 from ofancore.p4.sources import TARGETS, Sizes, digest, sizes
 from ofancore.p4.switches import BINS, KNOWS, SwitchView, view
 
-FORWARD = "Ingress.forward"
+FORWARD = "SwitchIngress.forward"
 PORTS, ROUTE, SCHEDULE, SLOTS = (f"{FORWARD}.{name}" for name in ("ports.ports", "route.route", "schedule.schedule", "slots.slots"))
 POINTERS = f"{FORWARD}.choose.pointers"
 PORT_DOWN_GROUPS = 0x4000

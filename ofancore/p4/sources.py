@@ -47,30 +47,55 @@ def without_comments(text: str) -> str:
     return re.sub(r"//[^\n]*", "", re.sub(r"/\*.*?\*/", " ", text, flags=re.S))
 
 
-def source_text(path: Path, _seen: tuple[Path, ...] = ()) -> str:
+def source_text(path: Path, tofino: int | None = None, _seen: tuple[Path, ...] = ()) -> str:
     """What a compiler reads of a file: its own includes in place, no comments, no blank lines, single spaces.
 
-    Both branches of an `#ifdef` are kept: a change for one target stales the other's digest, which is safe.
+    `tofino` (`__TARGET_TOFINO__`, 0: not defined) leaves out what the other targets read; None keeps all. Conditions on other names are
+    kept as they are: a change in one of their branches changes the digest, whether it is read or not.
     """
     path = path.resolve()
     if path in _seen:
         raise ValueError(f"{path} includes itself")
-    lines = []
+    lines, open_ifs = [], []  # of each open #if: [are its lines read?, has one of its branches been?], None for a condition that is kept
     for line in without_comments(path.read_text()).splitlines():
         line = " ".join(line.split())
+        word = line.partition(" ")[0]
+        if word in ("#if", "#ifdef", "#ifndef"):
+            true = None if tofino is None else _target_condition(line, tofino)
+            open_ifs.append(None if true is None else [true, true])
+            if true is not None:
+                continue
+        elif word in ("#elif", "#else") and open_ifs[-1]:
+            true = not open_ifs[-1][1] and (word == "#else" or bool(_target_condition(line, tofino)))
+            open_ifs[-1] = [true, true or open_ifs[-1][1]]
+            continue
+        elif word == "#endif" and open_ifs.pop():
+            continue
+        if any(flags and not flags[0] for flags in open_ifs):
+            continue
         include = _INCLUDE.fullmatch(line)
         if include:
-            lines.append(source_text(path.parent / include[1], (*_seen, path)))
+            lines.append(source_text(path.parent / include[1], tofino, (*_seen, path)))
         elif line:
             lines.append(line)
-    return "\n".join(lines)
+    return "\n".join(line for line in lines if line)
+
+
+def _target_condition(line: str, tofino: int) -> bool | None:
+    """Whether a condition on the target holds; None for one on anything else."""
+    match line.split():
+        case ["#ifdef", "__TARGET_TOFINO__"]:
+            return tofino > 0
+        case ["#if" | "#elif", "__TARGET_TOFINO__", "==", number]:
+            return tofino == int(number)
+    return None
 
 
 def digest(program: str, target: str, radix: int) -> str:
     """16 hex characters that name the source of one build."""
     if target not in TARGETS:
         raise ScenarioError("target", target, f"must be one of: {', '.join(TARGETS)}")
-    text = f"{target} RADIX={check_radix(radix)}\n{source_text(program_file(program))}\n"
+    text = f"{target} RADIX={check_radix(radix)}\n{source_text(program_file(program), TARGETS[target])}\n"
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

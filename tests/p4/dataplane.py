@@ -9,7 +9,7 @@ import zlib
 
 from ofancore.p4.packets import checksum
 
-FORWARD = "Ingress.forward."
+FORWARD = "SwitchIngress.forward."
 ROUTER = bytes.fromhex("020000000001")
 DROPPED = (None, None)
 

@@ -145,7 +145,7 @@ def outputs(folder, cell: Cell, source: str):
     (logs / "resources.json").write_text(json.dumps({"resources": {"mau": {"nStages": 12, "mau_stages": [stage(i) for i in range(12)]}}}))
     (logs / "phv.json").write_text(json.dumps(PHV))
     (folder / cell.name / "source").write_text(source + "\n")
-    (folder / cell.name / "versions.json").write_text('{"p4c-barefoot": "9.13.4", "bfas": "9.13.4"}')
+    (folder / cell.name / "versions.json").write_text('{"p4c-barefoot": "9.13.4"}')
     (folder / cell.name / "assembled").touch()
 
 

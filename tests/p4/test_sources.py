@@ -69,6 +69,30 @@ def test_comments_do_not_change_the_digest_and_tokens_do(tmp_path, monkeypatch):
     assert digest("ofan", "tofino", 8) != before
 
 
+def test_a_target_has_a_digest_over_its_own_language_alone(tmp_path, monkeypatch):
+    for folder in ("include", "ofan"):
+        shutil.copytree(P4 / folder, tmp_path / folder)
+    monkeypatch.setattr(sources, "P4", tmp_path)
+    before = {target: digest("ofan", target, 8) for target in sources.TARGETS}
+    links = tmp_path / "include" / "tna" / "links.p4"
+    links.write_text(links.read_text().replace("dead = 1", "dead = 0"))
+    assert digest("ofan", "v1model", 8) == before["v1model"]
+    assert digest("ofan", "tofino", 8) != before["tofino"]
+    assert digest("ofan", "tofino2", 8) != before["tofino2"]
+    target = tmp_path / "include" / "target.p4"
+    after = digest("ofan", "tofino", 8)
+    target.write_text(target.read_text().replace("PACKET_GENERATOR 6\n", "PACKET_GENERATOR 7\n"))
+    assert digest("ofan", "tofino", 8) == after
+
+
+def test_what_a_target_reads_is_what_the_preprocessor_leaves():
+    for target, tofino in sources.TARGETS.items():
+        text = source_text(program_file("ofan"), tofino)
+        assert ("RegisterAction" in text, "v1model" in text) == ((True, False) if tofino else (False, True)), target
+        assert [name for name in ("<tna.p4>", "<t2na.p4>", "<v1model.p4>") if name in text] == [("<v1model.p4>", "<tna.p4>", "<t2na.p4>")[tofino]]
+        assert "__TARGET_TOFINO__" not in text
+
+
 def test_the_programs_differ_in_the_choice_alone():
     texts = {program: source_text(program_file(program)).splitlines() for program in PROGRAMS}
     own = {program: [line for line in text if line not in texts["ofan"]] for program, text in texts.items()}

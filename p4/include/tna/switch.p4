@@ -33,7 +33,7 @@ parser ParseIngress(packet_in packet, out headers_t hdr, out meta_t meta, out in
     }
 }
 
-control Ingress(
+control SwitchIngress(
         inout headers_t hdr,
         inout meta_t meta,
         in ingress_intrinsic_metadata_t in_md,
@@ -76,7 +76,7 @@ parser ParseEgress(packet_in packet, out nothing_t hdr, out nothing_t meta, out 
     }
 }
 
-control Egress(
+control SwitchEgress(
         inout nothing_t hdr,
         inout nothing_t meta,
         in egress_intrinsic_metadata_t out_md,
@@ -91,7 +91,7 @@ control DeparseEgress(
     apply {}
 }
 
-Pipeline(ParseIngress(), Ingress(), DeparseIngress(), ParseEgress(), Egress(), DeparseEgress()) pipe;
+Pipeline(ParseIngress(), SwitchIngress(), DeparseIngress(), ParseEgress(), SwitchEgress(), DeparseEgress()) pipe;
 Switch(pipe) main;
 
 #endif

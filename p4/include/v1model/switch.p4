@@ -30,7 +30,7 @@ control Verify(inout headers_t hdr, inout meta_t meta) {
     }
 }
 
-control Ingress(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard) {
+control SwitchIngress(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard) {
     Forward() forward;
 
     apply {
@@ -47,7 +47,7 @@ control Ingress(inout headers_t hdr, inout meta_t meta, inout standard_metadata_
     }
 }
 
-control Egress(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard) {
+control SwitchEgress(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard) {
     apply {}
 }
 
@@ -63,6 +63,6 @@ control Deparse(packet_out packet, in headers_t hdr) {
     }
 }
 
-V1Switch(ParseIngress(), Verify(), Ingress(), Egress(), Update(), Deparse()) main;
+V1Switch(ParseIngress(), Verify(), SwitchIngress(), SwitchEgress(), Update(), Deparse()) main;
 
 #endif
