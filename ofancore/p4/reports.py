@@ -24,6 +24,7 @@ from ofancore.p4.resources import (
     COMPILED,
     FOLDER,
     NONE,
+    REFUSED,
     RESOURCES,
     STALE,
     Cell,
@@ -148,10 +149,15 @@ def record(source: str | None, out: str | None, keep: str | None) -> int:
         return 0
     if missing():
         raise ScenarioError("PATH", missing(), f"compiling needs {COMPILER} and {ASSEMBLER}; or give a folder of their outputs")
+    refused = 0
     for cell in cells():
-        store(compiled(cell, Path(keep) if keep else None), folder)
-        print(cell.name, flush=True)
-    return 0
+        try:
+            store(compiled(cell, Path(keep) if keep else None), folder)
+            print(cell.name, flush=True)
+        except ReportError as error:  # that a program does not fit is a result; the others are still wanted
+            print(error, file=sys.stderr, flush=True)
+            refused += 1
+    return int(refused > 0)
 
 
 def compiled(cell: Cell, keep: Path | None = None) -> Report:
@@ -164,8 +170,8 @@ def compiled(cell: Cell, keep: Path | None = None) -> Report:
 
 def collect(out: str | Path) -> list[Found]:
     """For every cell the report made here, if the compiler is on the PATH, else the recorded one; written to `out` as JSON."""
-    here = not missing()
-    found = [Found(cell, COMPILED, compiled(cell)) if here else Found(cell, *recorded(cell)) for cell in cells()]
+    find = compile_or_refuse if not missing() else lambda cell: Found(cell, *recorded(cell))
+    found = [find(cell) for cell in cells()]
     for f in found:
         if f.status == STALE:
             print(f"{f.cell.name}: the recorded report is of other sources; it is not used", file=sys.stderr)
@@ -173,3 +179,12 @@ def collect(out: str | Path) -> list[Found]:
             print(f"{f.cell.name}: no report yet", file=sys.stderr)
     write_file(out, to_document(found))
     return found
+
+
+def compile_or_refuse(cell: Cell) -> Found:
+    """The report made here, or REFUSED with the compiler's words on standard error: a result, and no reason to stop."""
+    try:
+        return Found(cell, COMPILED, compiled(cell))
+    except ReportError as error:
+        print(error, file=sys.stderr)
+        return Found(cell, REFUSED, None)

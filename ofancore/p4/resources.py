@@ -8,6 +8,7 @@ of a stage of either chip; a share is over all stages of the chip (12 or 20), oc
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -18,7 +19,7 @@ from ofancore.p4.sources import P4, PROGRAMS, digest
 FOLDER = P4.parent / "data" / "p4" / "reports"
 CHIPS = ("tofino", "tofino2")
 RADICES = (8, 16, 32, 64)
-RECORDED, COMPILED, NONE, STALE = "recorded", "compiled", "none", "stale"
+RECORDED, COMPILED, NONE, STALE, REFUSED = "recorded", "compiled", "none", "stale", "refused"
 
 # resource -> (title, where the compiler's report lists it in a stage, capacity of a stage)
 RESOURCES = {
@@ -149,11 +150,18 @@ def from_document(path: str | Path) -> list[Found]:
 
 
 def shares_in(path: str | Path):
-    """A function (program, target, radix) -> {resource: (share, that of ecmp)}, or None without both reports."""
-    reports = {f.cell: f.report for f in from_document(path) if f.report}
+    """A function (program, target, radix) -> {resource: (share, that of ecmp)}, or None without both reports.
+
+    A program that compiler or assembler refuses takes more than there is of everything.
+    """
+    found = from_document(path)
+    reports = {f.cell: f.report for f in found if f.report}
+    refused = {f.cell for f in found if f.status == REFUSED}
 
     @cache
     def shares(program: str, target: str, radix: int) -> dict[str, tuple[float, float]] | None:
+        if Cell(program, target, radix) in refused:
+            return dict.fromkeys(TITLES, (math.inf, 0.0))
         own, base = reports.get(Cell(program, target, radix)), reports.get(Cell("ecmp", target, radix))
         if own is None or base is None:
             return None

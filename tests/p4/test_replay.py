@@ -64,7 +64,9 @@ def test_traces_cover_what_they_should(name):
         outs = Counter(stage.outputs)
         assert set(outs) >= set(range(case.radix // 2)), "all ports below"
         assert {p.port % 4 for p, out in zip(stage.packets, stage.outputs) if out >= case.radix // 2} == {0, 1, 2, 3}, "every pipe"
-    lengths = [{row["params"]["last"] + 1 for row in stage.entries["tables"]["SwitchIngress.forward.schedule.schedule"]} for stage in t.stages]
+    lengths = [
+        {row["params"]["last"] + 1 for row in stage.entries["tables"]["SwitchIngress.forward.schedule.schedule"]} for stage in t.stages
+    ]
     assert lengths[0] == {case.radix // 2}
     assert any(n & (n - 1) for n in lengths[-1]), "a length that is no power of two"
     assert [stage.knows for stage in t.stages] == ["nothing", "neighbours", "everybody"]

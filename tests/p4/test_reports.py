@@ -7,7 +7,7 @@ import pytest
 
 from ofancore.claims import evaluate
 from ofancore.config import Claim
-from ofancore.p4 import resources
+from ofancore.p4 import reports, resources
 from ofancore.p4.reports import record
 from ofancore.p4.resources import (
     FOLDER,
@@ -119,6 +119,27 @@ def test_a_claim_without_a_report_is_not_yet_measured(tmp_path):
     (row,) = evaluate({"C7": claim("share", 1.0, "stages")}, None, shares_in(path))
     assert row["verdict"] == "not yet measured"
     assert "no report" in row["checks"][0]["measure"]
+
+
+def test_a_refused_program_is_a_result(tmp_path, monkeypatch, capsys):
+    """The pipeline goes on, and a claim on that program fails."""
+
+    def compiled(cell, keep=None):
+        if cell.program == "ofan":
+            raise ReportError(f"{cell.name}: p4c-barefoot ended with status 1: does not fit")
+        return report(cell.program, cell.target, cell.radix)
+
+    monkeypatch.setattr(reports, "missing", list)
+    monkeypatch.setattr(reports, "compiled", compiled)
+    path = tmp_path / "reports.json"
+    found = reports.collect(path)
+    assert {f.status for f in found if f.cell.program == "ofan"} == {"refused"}
+    assert {f.status for f in found if f.cell.program != "ofan"} == {"compiled"}
+    assert "does not fit" in capsys.readouterr().err
+    (row,) = evaluate({"C7": claim("share", 1.0, "stages")}, None, shares_in(path))
+    assert row["verdict"] == "not reproduced"
+    assert reports.record(None, str(tmp_path / "kept"), None) == 1
+    assert len(list((tmp_path / "kept").iterdir())) == 16
 
 
 def outputs(folder, cell: Cell, source: str):
