@@ -19,12 +19,30 @@ control Links(in headers_t hdr, inout meta_t meta, in port_t in_port) {
         }
     };
 
+    action tell_others(bit<16> copy_to) {
+        meta.copy_to = copy_to;  // the multicast group of all pipes but this one
+    }
+    // Is the port one of this pipe? A table, since a comparison of two fields would tie their places in containers together.
+    table own_ports {
+        key = {
+            in_port[8:7] : exact @name("pipe");
+            hdr.port_down.pipe_id : exact @name("pipe_of_port");
+        }
+        actions = { tell_others; @defaultonly NoAction; }
+        const entries = {
+            (0, 0) : tell_others(PORT_DOWN_GROUPS ++ 2w0);
+            (1, 1) : tell_others(PORT_DOWN_GROUPS ++ 2w1);
+            (2, 2) : tell_others(PORT_DOWN_GROUPS ++ 2w2);
+            (3, 3) : tell_others(PORT_DOWN_GROUPS ++ 2w3);
+        }
+        const default_action = NoAction();
+        size = 4;
+    }
+
     apply {
         if (hdr.port_down.isValid()) {
             mark.execute(hdr.port_down.port_num);
-            if (hdr.port_down.pipe_id == in_port[8:7]) {
-                meta.copy_to = PORT_DOWN_GROUPS ++ hdr.port_down.pipe_id;  // the multicast group of all pipes but this one
-            }
+            own_ports.apply();
         } else if (meta.way == WAY_UP) {
             meta.dead = look.execute(meta.port);
         }
