@@ -17,6 +17,7 @@ import pandas as pd
 from altair.utils.html import INLINE_HTML_TEMPLATE
 
 from ofancore.jit import CACHE
+from ofancore.metrics import extent
 from ofancore.palette import Style, name_of, order, style, text_colour
 from ofancore.plan import write_file
 from ofancore.theme import FAINT, GRID, HEIGHT, INK, WIDTH, Axis, faded, panel_title, pick, powers_of_two, scales, spread, title
@@ -278,17 +279,12 @@ def vertical(x_axis: Axis, at: float, text: str, height: int = HEIGHT) -> alt.La
 
 def setup(runs: pd.DataFrame, *more: str) -> str:
     """The set-up of a table of runs in a line: hosts, rate, workload, seeds."""
-
-    def several(values, text=str) -> str:
-        values = sorted(set(values))
-        return text(values[0]) if len(values) == 1 else f"{text(values[0])} to {text(values[-1])}"
-
     # Three tiers, full bisection: the only fabrics that the figures use.
-    hosts = several(runs["fabric.radix"] ** 3 // 4, lambda n: f"{int(n):,}")
-    seeds = several(runs.groupby(["experiment", "label"])["seed"].nunique())
+    hosts = extent(runs["fabric.radix"] ** 3 // 4)
+    seeds = extent(runs.groupby(["experiment", "label"])["seed"].nunique())
     words = [
         f"{hosts} hosts",
-        f"{several(runs['fabric.link_gbps'], lambda r: f'{r:g}')} Gb/s",
+        f"{extent(runs['fabric.link_gbps'])} Gb/s",
         *more,
         f"{seeds} seeds, mean and 95% interval",
     ]

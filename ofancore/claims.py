@@ -19,7 +19,7 @@ from pathlib import Path
 from ofancore.config import Check, Claim, ReportCheck
 from ofancore.errors import OfanError
 from ofancore.figures import Source
-from ofancore.metrics import fitted_exponent, mean_interval, ratio_interval, select, shown
+from ofancore.metrics import extent, fitted_exponent, mean_interval, ratio_interval, select, shown
 from ofancore.palette import name_of
 from ofancore.plan import Group, expand, hosts, write_file
 from ofancore.reading import parse_json
@@ -144,12 +144,7 @@ def scope(groups: list[Group]) -> str:
     """What the verdicts rest on: a smaller grid must not pass for the paper's."""
     scenarios = [s for g in groups for s in expand(g)]
     sizes, seeds = [hosts(s) for s in scenarios], [g.seeds for g in groups]
-    return f"From {len(scenarios):,} runs, on {_span(sizes)} hosts, with {_span(seeds)} seeds a point."
-
-
-def _span(values: list[int]) -> str:
-    low, high = min(values), max(values)
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    return f"From {len(scenarios):,} runs, on {extent(sizes)} hosts, with {extent(seeds)} seeds a point."
 
 
 def markdown(table: list[dict], rests_on: str) -> str:

@@ -160,5 +160,11 @@ def span(values, digits: int = 2) -> str:
     return low if low == high else f"{low} to {high}"
 
 
+def extent(values) -> str:
+    """`16 to 1,024`: smallest and largest as they are, for what was set and not measured."""
+    low, high = f"{min(values):,g}", f"{max(values):,g}"
+    return low if low == high else f"{low} to {high}"
+
+
 def percent(value: float, digits: int = 2) -> str:
     return shown(100 * value, digits=digits) + "%"
