@@ -168,11 +168,12 @@ def dots(
     names: bool = True,
     signed: bool = False,
     each: pd.Series | None = None,
+    ranked: bool = False,
 ) -> alt.LayerChart:
     """One row per scheme: mean as a dot, 95% interval as a bar. For comparisons at one point, with each other and with `marks`.
 
     `signed`: a quantity that may be negative. `each`: single runs (indexed by label), drawn in place of mean and interval. Where runs did
-    not finish, the mark is hollow and a note beside the panel counts them.
+    not finish, the mark is hollow and a note beside the panel counts them. `ranked`: schemes in the table's order, not the palette's.
     """
     data = table.copy()
     data["scheme"] = data["label"].map(name_of)
@@ -183,7 +184,7 @@ def dots(
         shown[["low", "high"]] = math.nan
     others = [*(v for mark in marks for v in mark[:2]), *(() if each is None else each)]
     y_axis, shown, cut = _within(shown, y_axis, others, signed)
-    labels = order(table["label"])
+    labels = list(dict.fromkeys(table["label"])) if ranked else order(table["label"])
     sc = scales(labels)
     rows = alt.Y(
         "scheme:N",
