@@ -20,6 +20,9 @@ PAYLOAD_BYTES = 4096  # the default of packet.payload_bytes
 Placement = Annotated[
     Literal["random", "contiguous", "striped"], Field(description="ranks on hosts; striped: consecutive ranks in consecutive pods")
 ]
+ReduceTime = Annotated[
+    float, Field(ge=0, le=1e9, description="a rank's time to add up what arrived before it is passed on (our choice: none)")
+]
 Hosts = Annotated[
     Annotated[list[Annotated[int, Field(ge=0)]], Field(fail_fast=True)] | None, Field(description="hosts that take part; null: all")
 ]
@@ -115,6 +118,11 @@ def placed(who: np.ndarray, placement: str, fabric: Fabric, rng: np.random.Gener
         pod = fabric.pod_of(who)
         return who[np.lexsort((pod, who % (fabric.S * fabric.E)))]
     return who
+
+
+def ranks_of(hosts: list[int] | None, placement: str, fabric: Fabric, rng: np.random.Generator) -> np.ndarray:
+    """int64[n]: the hosts that take part, by rank."""
+    return placed(np.sort(participants(hosts, fabric)), placement, fabric, rng)
 
 
 def ring(n: int, steps: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
