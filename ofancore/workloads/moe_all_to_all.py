@@ -52,7 +52,7 @@ class MoeAllToAll(Workload):
     )
     node_ranks: Annotated[int, Field(ge=1)] | None = Field(
         None,
-        description="ranks of a server; null: 8, or the next less that divides expert_ranks, if the model limits servers a token; else 1 (our choice)",
+        description="ranks of a server; null: 8 (or the next less that fits) if the model limits servers a token, else 1 (our choice)",
     )
     nodes_per_token: Annotated[int, Field(ge=1)] | None = Field(
         None, description="servers that a token is sent to at most; null: the model's"
