@@ -14,6 +14,7 @@ from ofancore.fabric import Fabric
 from ofancore.failures import WHOLE, Damage
 from ofancore.units import TICKS_PER_NS
 from ofancore.workloads import Flows
+from ofancore.workloads.base import rotated
 
 
 @dataclass(frozen=True)
@@ -71,14 +72,19 @@ def permutation_bound(t: Times, packets: int, hops: int = 6) -> int:
 def ready_times(t: Times, fabric: Fabric, flows: Flows, acks: bool = False) -> np.ndarray:
     """int64[n_flows]: the earliest start of each flow, its delay included; the longest path to it.
 
-    A message takes `message_time`, and all that a flow waits for comes in over one link, packet by packet. By levels: all flows whose
-    last dependency was in the level before.
+    A message takes `message_time`, its last ACK the way back besides, news of a flow elsewhere the time of an ACK; and all that a flow
+    waits for at its source comes in over one link, packet by packet. By levels: all flows whose last dependency was in the level before.
     """
     n, slot = len(flows), t.data + t.gap
     hops = fabric.hops(flows.src, flows.dst)
     there, carries, whole = t.there(hops), flows.packets > 0, message_time(t, flows.packets, hops, acks)
-    pairs = np.unique(flows.after[:, 0] * n + flows.after[:, 1])  # sorted by the earlier one
-    earlier, later = np.divmod(pairs, n)
+    earlier, later, acked, place = flows.dependencies()
+    once = np.unique(2 * (earlier * n + later) + acked, return_index=True)[1]  # sorted by the earlier one
+    earlier, later, acked, place = earlier[once], later[once], acked[once], place[once]
+    here = place == flows.src[later]
+    news = np.where(here, 0, t.back(fabric.hops(place, flows.src[later])))
+    news += np.where((acked == 1) & carries[earlier], t.back(hops[earlier]), 0)
+    comes_in = here & (acked == 0) & carries[earlier]
     first = np.searchsorted(earlier, np.arange(n + 1))
     missing = np.bincount(later, minlength=n)
     ready, load, begins = np.zeros(n, np.int64), np.zeros(n, np.int64), np.full(n, np.iinfo(np.int64).max)
@@ -92,9 +98,9 @@ def ready_times(t: Times, fabric: Fabric, flows: Flows, acks: bool = False) -> n
         counts = first[level + 1] - first[level]
         edge = np.repeat(first[level] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
         a, b = earlier[edge], later[edge]
-        np.maximum.at(ready, b, ready[a] + whole[a])
-        np.add.at(load, b, flows.packets[a])
-        some = carries[a]
+        np.maximum.at(ready, b, ready[a] + whole[a] + news[edge])
+        some = comes_in[edge]
+        np.add.at(load, b[some], flows.packets[a[some]])
         np.minimum.at(begins, b[some], (ready[a] + t.data + there[a])[some])
         np.subtract.at(missing, b, 1)
         level = np.unique(b[missing[b] == 0])
@@ -114,23 +120,45 @@ def part(flows: Flows, which: np.ndarray) -> Flows:
     """Some flows (ascending indices) with what they wait for among themselves, without delays."""
     place = np.full(len(flows), -1)
     place[which] = np.arange(len(which))
-    after = place[flows.after]
-    return Flows(flows.src[which], flows.dst[which], flows.packets[which], after[(after >= 0).all(axis=1)], flows.open_flows)
+    after, acked = (pairs[(pairs >= 0).all(axis=1)] for pairs in (place[flows.after], place[flows.after_acked]))
+    return Flows(flows.src[which], flows.dst[which], flows.packets[which], after, flows.open_flows, after_acked=acked)
+
+
+def pattern(flows: Flows) -> str:
+    """`all_to_all` or `permutation` if that is what flows are that wait for nothing; else an empty string.
+
+    Messages are of one length. A permutation: each host sends one and gets one. An all-to-all: each sends one to each other host, and
+    the flows are in the order of `AllToAll`.
+    """
+    hosts, sent = np.unique(flows.src, return_counts=True)
+    if flows.waits or len(np.unique(flows.packets)) != 1 or not np.array_equal(hosts, np.unique(flows.dst)):
+        return ""
+    n = len(hosts)
+    if len(flows) == n > 1 and (sent == 1).all():
+        return "permutation"
+    if len(flows) != n * (n - 1):
+        return ""
+    who = flows.src[:: n - 1]
+    src, dst = rotated(n, n - 1)
+    return "all_to_all" if np.array_equal(flows.src, who[src]) and np.array_equal(flows.dst, who[dst]) else ""
 
 
 def group_bounds(t: Times, fabric: Fabric, flows: Flows, kind: str, acks: bool = False) -> np.ndarray:
     """int64[n_groups]: the bound of each collective alone, from the moment at which its first flow may start.
 
     acks: a ring's steps take as long as permutations, ACKs included: what a network without queues takes, and the figure to compare
-    with the paper's permutations, though no strict bound (see `message_time`).
+    with the paper's permutations, though no strict bound (see `message_time`). Of several jobs each has its own pattern.
     """
     bounds = np.zeros(len(flows.groups), np.int64)
     for g in range(len(flows.groups)):
         own = part(flows, np.flatnonzero((flows.group == g) & (flows.packets > 0)))
-        if len(own.after):
+        alike = pattern(own) if kind == "two_jobs" else "all_to_all" if kind in ("all_to_all", "fsdp") else ""
+        if own.waits:
             bounds[g] = max(chain_bound(t, fabric, own, acks), port_bound(t, fabric, own))
-        elif kind in ("all_to_all", "fsdp"):
+        elif alike == "all_to_all":
             bounds[g] = all_to_all_bound(t, fabric, own)
+        elif alike == "permutation" and acks:
+            bounds[g] = permutation_bound(t, int(own.packets[0]), int(fabric.hops(own.src, own.dst).max()))
         else:
             bounds[g] = port_bound(t, fabric, own)
     return bounds
@@ -201,7 +229,7 @@ def lower_bound(t: Times, fabric: Fabric, flows: Flows, kind: str, pace: int) ->
         bound = permutation_bound(t, int(flows.packets[0]), hops)
     elif kind == "all_to_all":
         bound = all_to_all_bound(t, fabric, flows)
-    elif len(flows.after) or len(flows.groups) > 1 or flows.delay_ns.any() or kind == "fsdp":
+    elif flows.waits or len(flows.groups) > 1 or flows.delay_ns.any() or kind == "fsdp":
         bound = dag_bound(t, fabric, flows, kind)
     else:
         bound = port_bound(t, fabric, flows)

@@ -55,6 +55,12 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--links", metavar="FILE", help="also write a table of links (CSV)")
     run.set_defaults(call=_run)
 
+    export = sub.add_parser("export-htsim", help="write a scenario's workload as a connection matrix of htsim")
+    export.add_argument("scenario", nargs="?", help="YAML file; without it, the defaults")
+    export.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="override a dotted key (repeatable)")
+    export.add_argument("--out", metavar="FILE", required=True, help="the .cm file to write")
+    export.set_defaults(call=_export, flows=None, links=None)
+
     lists = sub.add_parser("list", help="list what a scenario may name, and what a result holds")
     lists.add_argument("what", choices=["balancers", "workloads", "congestion", "recovery", "keys", "metrics"])
     lists.set_defaults(call=_list)
@@ -129,6 +135,19 @@ def _run(args) -> int:
     print(result.to_json(), flush=True)
     if not result.finished:
         print(f"ofancore: {result.summary()}", file=sys.stderr)
+    return 0
+
+
+def _export(args) -> int:
+    from ofancore.htsim import matrix_text
+    from ofancore.result import check_writable, write_whole
+    from ofancore.scenario import Scenario
+
+    scenario = Scenario.from_yaml(args.scenario, args.set)
+    _refuse_shared_paths(args)
+    check_writable(args.out)
+    text = matrix_text(scenario)
+    write_whole(args.out, lambda temporary: Path(temporary).write_text(text))
     return 0
 
 

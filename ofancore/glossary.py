@@ -50,7 +50,7 @@ METRICS: Words = {
     "packet_hops": ("", "packets times links crossed: the work of the simulator"),
     "collectives": (
         "list",
-        "of training: `name`, `start_ns` (first packet at any rank), `end_ns` (last ACK at any), `cct_ns`, and `ideal_ns`, "
+        "of the workload: `name`, `start_ns` (first packet at any rank), `end_ns` (last ACK at any), `cct_ns`, and `ideal_ns`, "
         "`cct_over_ideal` of the collective alone",
     ),
     "step_ns": ("ns", "when the last collective or computation ended"),

@@ -20,6 +20,7 @@ from ofancore.errors import ScenarioError
 START_SECONDS = 2.5
 RUN_SECONDS = 0.01
 HOPS_PER_SECOND = 18e6
+COUNTED = ("permutation", "all_to_all", "ring_all_gather", "pairs")  # workloads of which the packets follow from few keys
 CLOSED_LOOP_HOPS_PER_SECOND = 12e6  # with a congestion control or a loss recovery that reacts
 
 
@@ -94,10 +95,22 @@ def run_hops(scenario: dict) -> float:
     kind = workload.get("kind", "permutation")
     if kind == "fsdp":
         return 12.0 * n * training_packets(scenario)
+    if kind not in COUNTED:
+        return 12.0 * drawn_packets(scenario)
     m = workload.get("message_packets", 8 if kind == "all_to_all" else 256)
     steps = workload.get("steps") or n - 1
     flows = {"permutation": n, "all_to_all": n * (n - 1), "ring_all_gather": n * steps}.get(kind, len(workload.get("pairs") or []))
     return 12.0 * flows * m
+
+
+def drawn_packets(scenario: dict) -> int:
+    """Data packets of a workload that is easier drawn than counted."""
+    import numpy as np
+
+    from ofancore.scenario import Scenario
+
+    given = Scenario.from_dict(scenario)
+    return int(given.workload.flows(given.shape, np.random.default_rng(0), given.packet.payload_bytes).packets.sum())
 
 
 def training_packets(scenario: dict) -> int:

@@ -151,7 +151,7 @@ def prepare(scenario: Scenario) -> Inputs:
     jitter_ns = scenario.start_jitter_ns
     jitter = slot if jitter_ns is None else ticks(jitter_ns)
     at = stream(scenario, "jitter").integers(0, jitter + 1, fabric.n_hosts)
-    free = np.setdiff1d(np.arange(len(flows)), flows.after[:, 1])
+    free = np.setdiff1d(np.arange(len(flows)), flows.dependencies()[1])
     start = np.stack([flows.src[free], at[flows.src[free]] + delay[free], free], axis=1).astype(np.int64)
     start = start[np.lexsort((start[:, 2], start[:, 1], start[:, 0]))]
 
@@ -194,6 +194,7 @@ def prepare(scenario: Scenario) -> Inputs:
     if isinstance(recovery, Sack):
         conf[c.REORDER] = recovery.reorder_packets
     groups = group_bounds(times, fabric, flows, workload.kind, acks=True)
+    chained = flows.waits or len(flows.groups) > 1
     return Inputs(
         scenario=scenario,
         fabric=fabric,
@@ -217,7 +218,7 @@ def prepare(scenario: Scenario) -> Inputs:
         delay=delay,
         window=window_slots(scenario, flows, congestion.cap_packets(path)),
         lower_bound_ticks=bound,
-        ideal_ticks=max(bound, dag_bound(times, fabric, flows, workload.kind, True, groups) if len(flows.after) else bound),
+        ideal_ticks=max(bound, dag_bound(times, fabric, flows, workload.kind, True, groups) if chained else bound),
         group_bound_ticks=groups,
     )
 

@@ -19,7 +19,7 @@ DEEPEST = 100  # levels of a document
 
 def read_yaml(path: str | Path, key: str) -> Any:
     """The document of a YAML (or JSON) file. ScenarioError names `key`, the path and why the file cannot be used."""
-    return parse_yaml(_read_text(path, key), key, str(path))
+    return parse_yaml(read_text(path, key), key, str(path))
 
 
 def parse_yaml(text: str, key: str, value: str) -> Any:
@@ -47,7 +47,8 @@ def parse_json(text: str, key: str) -> Any:
         raise ScenarioError(key, text, f"is not JSON: {error}") from None
 
 
-def _read_text(path: str | Path, key: str) -> str:
+def read_text(path: str | Path, key: str, what: str = "YAML") -> str:
+    """The text of a plain file. ScenarioError names `key`, the path and why the file cannot be used; `what` it should hold."""
     try:
         # Nonblocking: to open a pipe would otherwise wait for its writer.
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
@@ -60,7 +61,7 @@ def _read_text(path: str | Path, key: str) -> str:
     except OSError as error:
         raise ScenarioError(key, str(path), f"cannot be read: {error.strerror}") from None
     except ValueError as error:  # no UTF-8, or a name that no file can have
-        raise ScenarioError(key, str(path), f"is not YAML: {error}") from None
+        raise ScenarioError(key, str(path), f"is not {what}: {error}") from None
 
 
 class _Loader(yaml.SafeLoader):

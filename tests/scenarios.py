@@ -6,7 +6,10 @@ looks twenty times harder.
 
 from __future__ import annotations
 
+import hashlib
 import os
+import tempfile
+from pathlib import Path
 
 from hypothesis import HealthCheck, note, reject, settings
 from hypothesis import strategies as st
@@ -18,6 +21,7 @@ from ofancore.plan import Group, expand
 from ofancore.prepare import prepare
 from ofancore.result import scenario_columns
 
+FOLDER: list[tempfile.TemporaryDirectory] = []  # of matrices, once there are any
 EFFORT = float(os.environ.get("OFAN_EXAMPLES", "1"))
 
 
@@ -72,6 +76,49 @@ def packets(unlimited):
     )
 
 
+PLACEMENTS = st.sampled_from(["random", "contiguous", "striped"])
+
+
+@st.composite
+def hosts_of(draw, n_hosts, sizes):
+    """Different hosts, as many as one of the sizes says."""
+    n = draw(st.sampled_from(sizes))
+    return draw(st.lists(st.integers(0, n_hosts - 1), min_size=n, max_size=n, unique=True))
+
+
+@st.composite
+def matrices(draw, n_hosts):
+    """The text of a connection matrix in which each trigger is a oneshot or a barrier of earlier connections."""
+    n = draw(st.integers(1, 10))
+    rows, triggers, fired = [], [], {}
+    for i in range(n):
+        src = draw(st.integers(0, n_hosts - 1))
+        dst = draw(st.integers(0, n_hosts - 1).filter(lambda host, src=src: host != src))
+        begins = f"start {draw(st.sampled_from([0, 0, 1, 333_333, 2_000_001]))}"
+        waits = draw(st.lists(st.tuples(st.integers(0, i - 1), st.sampled_from(["send", "recv"])), max_size=3, unique=True)) if i else []
+        waits = [source for source in waits if source not in fired]
+        if waits:
+            number = len(triggers) + 1
+            fired |= dict.fromkeys(waits, number)
+            triggers.append(f"trigger id {number} " + ("oneshot" if len(waits) == 1 else f"barrier count {len(waits)}"))
+            begins = f"trigger {number}"
+        elif triggers and draw(st.booleans()):
+            begins = f"trigger {draw(st.integers(1, len(triggers)))}"  # one of an earlier connection
+        rows.append(f"{src}->{dst} id {i + 1} {begins} size {draw(st.integers(1, 2500))}")
+    for (i, way), number in fired.items():
+        rows[i] += f" {way}_done_trigger {number}"
+    return "\n".join([f"Nodes {n_hosts}", f"Connections {n}", f"Triggers {len(triggers)}", *rows, *triggers]) + "\n"
+
+
+def matrix_file(text: str) -> str:
+    """The path of a file with that text, which stays until the process ends."""
+    if not FOLDER:
+        FOLDER.append(tempfile.TemporaryDirectory(prefix="ofan-matrices-"))
+    path = Path(FOLDER[0].name) / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.cm"
+    path.write_text(text)
+    return str(path)
+
+
 @st.composite
 def workloads(draw, n_hosts, kinds=tuple(WORKLOADS)):
     """Workload keys of at most a thousand data packets or so."""
@@ -82,9 +129,42 @@ def workloads(draw, n_hosts, kinds=tuple(WORKLOADS)):
     if kind == "all_to_all":
         opened = draw(st.none() | st.integers(1, 3))
         return {"kind": kind, "message_packets": draw(st.integers(1, 6)), "open_flows": opened, "hosts": draw(hosts)}
-    if kind == "ring_all_gather":
-        placement = draw(st.sampled_from(["random", "contiguous", "striped"]))
-        return {"kind": kind, "message_packets": draw(st.integers(1, 8)), "placement": placement, "hosts": draw(hosts)}
+    if kind in ("ring_all_gather", "ring_reduce_scatter", "ring_all_reduce"):
+        keys = {"kind": kind, "message_packets": draw(st.integers(1, 8)), "placement": draw(PLACEMENTS), "hosts": draw(hosts)}
+        return keys if kind == "ring_all_gather" else keys | {"reduce_ns": draw(st.sampled_from([0.0, 0.0, 1.0, 250.0]))}
+    if kind == "halving_doubling":
+        return {
+            "kind": kind,
+            "message_packets": draw(st.integers(1, 4)),
+            "phase": draw(st.sampled_from(["all_reduce", "reduce_scatter", "all_gather"])),
+            "reduce_ns": draw(st.sampled_from([0.0, 0.0, 1.0, 250.0])),
+            "placement": draw(PLACEMENTS),
+            "hosts": draw(hosts_of(n_hosts, [n for n in (2, 4, 8) if n <= n_hosts])),
+        }
+    if kind == "moe_all_to_all":
+        return {
+            "kind": kind,
+            "model": draw(st.sampled_from(["deepseek_v3", "mixtral_8x7b", "mixtral_8x22b"])),
+            "phase": draw(st.sampled_from(["dispatch", "combine", "both"])),
+            "tokens": draw(st.integers(3, 6)),
+            "zipf_exponent": draw(st.sampled_from([0.0, 1.0, 3.0])),
+            "dispatch_bytes": 1,
+            "combine_bytes": 1,
+            "compute_ns": draw(st.sampled_from([0.0, 100.0])),
+            "open_flows": draw(st.sampled_from([None, 1, 2])),
+            "placement": draw(PLACEMENTS),
+            "hosts": draw(hosts_of(n_hosts, [n for n in (4, 6, 8) if n <= n_hosts])),
+        }
+    if kind == "incast":
+        return {"kind": kind, "message_packets": draw(st.integers(1, 30)), "senders": draw(st.integers(1, min(6, n_hosts - 1)))}
+    if kind == "two_jobs":
+        names = st.sampled_from(["permutation", "ring_all_reduce", "all_to_all", "halving_doubling", "incast"])
+        n = draw(st.integers(2, max(2, n_hosts // 4)))
+        jobs = [draw(workloads(4, (name,))) for name in draw(st.lists(names, min_size=n, max_size=n))]
+        jobs = [{key: value for key, value in job.items() if key not in ("hosts", "open_flows")} for job in jobs]
+        return {"kind": kind, "jobs": jobs, "ranks": [4] * n, "mix": draw(st.sampled_from(["random", "interleaved", "contiguous"]))}
+    if kind == "htsim_matrix":
+        return {"kind": kind, "file": matrix_file(draw(matrices(n_hosts)))}
     if kind == "fsdp":
         ranks = draw(st.integers(2, min(5, n_hosts)))
         return {

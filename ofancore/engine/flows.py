@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from ofancore.bits import FLOW_AT, KIND_AT, NACK
 from ofancore.congestion.base import CWND
 from ofancore.engine import layout as c
+from ofancore.engine.streams import notify
 from ofancore.jit import inner
 from ofancore.recovery.base import ERASURE
 
@@ -137,16 +139,24 @@ def sleep_until(w, h, flow, time):
 
 
 @inner
-def release(w, h, now, flow):
-    """A message has arrived whole, or a computation is over: start what waited for it. Computations always start by waking."""
-    for i in range(w.dep_first[flow], w.dep_first[flow + 1]):
-        other = w.deps[i]
-        w.tx[other, c.WAITS] -= 1
-        if w.tx[other, c.WAITS] == 0:
-            if w.tx[other, c.HOLD] == 0 and w.packets[other] > 0:
-                start_message(w, h, other)
-            else:
-                sleep_until(w, h, other, now + w.tx[other, c.HOLD])
+def one_less(w, h, now, flow):
+    """One less to wait for: with the last the flow starts, after its delay. Computations always start by waking."""
+    w.tx[flow, c.WAITS] -= 1
+    if w.tx[flow, c.WAITS] == 0:
+        if w.tx[flow, c.HOLD] == 0 and w.packets[flow] > 0:
+            start_message(w, h, flow)
+        else:
+            sleep_until(w, h, flow, now + w.tx[flow, c.HOLD])
+
+
+@inner(forceinline=False)
+def release(w, block, h, now, flow, what):
+    """A flow has arrived whole, or is acknowledged, at this host: tell those that waited for that."""
+    for i in range(w.dep_first[2 * flow + what], w.dep_first[2 * flow + what + 1]):
+        if w.dep_delay[i] == 0:
+            one_less(w, h, now, w.deps[i])
+        else:
+            notify(w, block, h, now + w.dep_delay[i], (w.deps[i] << FLOW_AT) | (NACK << KIND_AT))
 
 
 @inner
@@ -159,7 +169,8 @@ def start_flow(w, block, h, now, flow):
     w.tx[flow, c.DONE] = now
     w.rx[flow, c.COMPLETE] = now
     w.stats[block, c.FINISHED] += 1
-    release(w, h, now, flow)
+    release(w, block, h, now, flow, c.ARRIVED_WHOLE)
+    release(w, block, h, now, flow, c.ALL_ACKED)
 
 
 @inner

@@ -1,6 +1,6 @@
 """A host in one window: it reads its one input stream and sends one packet at a time.
 
-At one instant loss notices come first, then arrivals, flows that start by time, flows that wake, the look for timeouts, then sends. The NIC
+At one instant notices come first, then arrivals, flows that start by time, flows that wake, the look for timeouts, then sends. The NIC
 sends ACKs and NACKs before data, and data of the flows that can send in turn.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from ofancore.bits import ACK, DATA, FLOW_AT, KIND_AT, KIND_MASK, NACK
 from ofancore.congestion.dcqcn import gap_dcqcn
 from ofancore.engine import layout as c
-from ofancore.engine.flows import all_sent, can_send, consider, leave_round, release, sleep_until, start_flow, wake
+from ofancore.engine.flows import all_sent, can_send, consider, leave_round, one_less, release, sleep_until, start_flow, wake
 from ofancore.engine.receivers import answer_label, take_data
 from ofancore.engine.streams import append, ring_at
 from ofancore.engine.transport import hear_ack, hear_nack, hear_notice, sent_once, take_word, time_out
@@ -77,7 +77,9 @@ def seldom(w, block, h, now, what, word):
     elif what == CHECK:
         look_for_timeouts(w, h, now)
     elif what == COMPLETE:
-        release(w, h, now, flow)
+        release(w, block, h, now, flow, c.ARRIVED_WHOLE)
+    elif what == NOTICE and (word >> KIND_AT) & KIND_MASK == NACK:
+        one_less(w, h, now, flow)
     else:
         if what == NOTICE:
             hear_notice(w, block, h, now, word)

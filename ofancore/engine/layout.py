@@ -92,7 +92,7 @@ ACK_QUEUE = 256  # ACKs and NACKs that may wait at a host; they arrive no faster
     IN_RING,
     DONE,  # time of its last ACK
     STARTED,  # time of its first packet
-    WAITS,  # flows that must arrive at its source before it starts
+    WAITS,  # flows that must arrive, or be acknowledged, before it starts
     HOLD,  # from then to its start
     OPENED,
     ASLEEP,  # its rate forbids it to send until WAKE_AT
@@ -138,9 +138,11 @@ FREE_SLOT, ON_WAY, ON_WAY_AGAIN, TAKEN_FOR_LOST, ARRIVED = range(5)  # states
 # --- sacked[n_slots]: where ACKs are coalesced, which of the SACK_SPAN packets from `sack_base` had arrived then
 SACK_SPAN = 64
 
-# --- note[capacity, NOTE_COLUMNS]: loss notices of the erasure oracle
+# --- note[capacity, NOTE_COLUMNS]: what a host is to hear of: losses, by the erasure oracle; and (kind NACK) that a flow elsewhere
+# for which one of its own waits has arrived or is acknowledged
 NOTE_TIME, NOTE_WORD, NOTE_NODE, NOTE_LINK = range(4)
 NOTE_COLUMNS = 4
+ARRIVED_WHOLE, ALL_ACKED = range(2)  # what a flow may wait for: lists of `dep_first`
 
 # --- stats[B, STATS_COLUMNS]
 (
@@ -244,8 +246,9 @@ class World(NamedTuple):
     packets: np.ndarray  # int64[n_flows]: message size
     tx: np.ndarray
     rx: np.ndarray
-    dep_first: np.ndarray  # int64[n_flows + 1]: flows that wait for a flow
+    dep_first: np.ndarray  # int64[2 * n_flows + 1]: flows that wait for a flow to arrive, then those that wait for its last ACK
     deps: np.ndarray  # int64[...]
+    dep_delay: np.ndarray  # int64[...]: ticks until their host knows; 0: it happens there
     start: np.ndarray  # int64[..., 2]: (time, flow) of flows that start by time, sorted per host
     own_first: np.ndarray  # int64[n_hosts + 1]: flows that a host sends
     own: np.ndarray  # int64[n_flows], ascending within a host

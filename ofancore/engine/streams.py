@@ -58,6 +58,19 @@ def append(w, block, l, arrival, word):
 
 
 @inner
+def notify(w, block, node, time, word):
+    """Let the source of the flow in `word` hear of it at a time that is not in this window."""
+    row = w.stats[block, c.LOST]
+    if row == w.lost.shape[1]:
+        w.stats[block, c.FAULT] = c.FAULT_LOST
+        return
+    w.lost[block, row, c.NOTE_TIME] = time
+    w.lost[block, row, c.NOTE_WORD] = word
+    w.lost[block, row, c.NOTE_NODE] = node
+    w.stats[block, c.LOST] = row + 1
+
+
+@inner
 def lose(w, block, node, now, word, reason):
     """Count a lost packet and note its loss for the oracle, the ecn bit of lost data saying that a buffer was full."""
     small = (word >> KIND_AT) & KIND_MASK != DATA
@@ -66,14 +79,7 @@ def lose(w, block, node, now, word, reason):
         return
     if not small:
         word = word | 1 if reason == c.DROPPED_FULL else word & ~1
-    row = w.stats[block, c.LOST]
-    if row == w.lost.shape[1]:
-        w.stats[block, c.FAULT] = c.FAULT_LOST
-        return
-    w.lost[block, row, c.NOTE_TIME] = now + w.conf[c.NOTICE_DELAY]
-    w.lost[block, row, c.NOTE_WORD] = word
-    w.lost[block, row, c.NOTE_NODE] = node
-    w.stats[block, c.LOST] = row + 1
+    notify(w, block, node, now + w.conf[c.NOTICE_DELAY], word)
 
 
 @inner

@@ -12,7 +12,7 @@ from ofancore.bits import ACK, ASK_AT, FLOW_AT, KIND_AT, LABEL_AT, LABEL_MASK, S
 from ofancore.congestion import base as cause
 from ofancore.congestion import hear_acks, hear_losses
 from ofancore.engine import layout as c
-from ofancore.engine.flows import has_room, leave_round, slot_of, state_of
+from ofancore.engine.flows import has_room, leave_round, release, slot_of, state_of
 from ofancore.engine.receivers import sack_base
 from ofancore.jit import inner
 from ofancore.recovery.base import ERASURE, GO_BACK_N, SACK, TRIM
@@ -85,6 +85,7 @@ def count_acked(w, block, h, now, flow, n):
         w.stats[block, c.FINISHED] += 1
         if w.tx[flow, c.IN_RING] != 0:
             leave_round(w, h, flow)
+        release(w, block, h, now, flow, c.ALL_ACKED)
 
 
 @inner

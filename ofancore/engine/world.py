@@ -66,13 +66,17 @@ def build_world(inputs: Inputs, threads: int) -> World:
     tx[:, c.DEADLINE] = c.FOREVER
     tx[:, c.HOLD] = inputs.delay
     tx[:, c.RTT_CONGESTED] = congested_rtt(inputs.base)
-    np.add.at(tx[:, c.WAITS], flows.after[:, 1], 1)
+    earlier, later, acked, place = flows.dependencies()
+    np.add.at(tx[:, c.WAITS], later, 1)
     rx = np.zeros((n_flows, c.RX_COLUMNS), i64)
     rx[:, c.SEQ_MAX] = -1
     rx[:, c.COMPLETE] = -1
     rx[:, c.NACKED] = -1
-    order = np.argsort(flows.after[:, 0], kind="stable")
-    dep_first = np.searchsorted(flows.after[order, 0], np.arange(n_flows + 1)).astype(i64)
+    event = 2 * earlier + acked
+    order = np.argsort(event, kind="stable")
+    dep_first = np.searchsorted(event[order], np.arange(2 * n_flows + 1)).astype(i64)
+    there = flows.src[later]
+    dep_delay = np.where(place == there, 0, inputs.times.back(fabric.hops(place, there)))[order].astype(i64)
 
     own = np.argsort(flows.src, kind="stable").astype(i64)
     slots = np.zeros((1, 2), i64)
@@ -94,7 +98,7 @@ def build_world(inputs: Inputs, threads: int) -> World:
     shift = max(0, int(np.ceil(np.log2(max(1, int(conf[c.WINDOW]) / n_buckets)))))
     conf[c.BUCKET_SHIFT] = TIME_AT + shift
     n_buckets = (int(conf[c.WINDOW]) >> shift) + 2
-    rows = n_links * (2 * per_window + 16) + capacity  # memory that is not written is not taken
+    rows = n_links * (2 * per_window + 16) + capacity + np.count_nonzero(dep_delay)  # memory that is not written is not taken
     notes = 1 << 12
     note = np.zeros((notes, c.NOTE_COLUMNS), i64)
     first_served = bool(conf[c.PRIORITY])
@@ -124,7 +128,8 @@ def build_world(inputs: Inputs, threads: int) -> World:
         tx=tx,
         rx=rx,
         dep_first=dep_first,
-        deps=np.ascontiguousarray(flows.after[order, 1]),
+        deps=np.ascontiguousarray(later[order]),
+        dep_delay=dep_delay,
         start=np.ascontiguousarray(start[:, 1:]),
         own_first=np.searchsorted(flows.src[own], np.arange(n_hosts + 1)).astype(i64),
         own=own,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 
-# What happens at one instant, in order: changes of the fabric, loss notices, arrivals, the choices of ports at which packets wait,
+# What happens at one instant, in order: changes of the fabric, notices, arrivals, the choices of ports at which packets wait,
 # flows that start by time, flows that wake, a look at the timers, sends.
 CHANGE, NOTICE, ARRIVAL, SERVE, START, WAKE, CHECK, SEND = range(8)
 

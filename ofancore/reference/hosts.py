@@ -6,7 +6,7 @@ import math
 from collections import deque
 from dataclasses import replace
 
-from ofancore.reference.events import CHECK, SEND, WAKE
+from ofancore.reference.events import CHECK, NOTICE, SEND, WAKE
 from ofancore.reference.links import Link
 from ofancore.reference.network import Node
 from ofancore.reference.transport import Flow
@@ -31,23 +31,31 @@ class Host(Node):
         """The flow may begin: a computation is over at once, a message is opened or waits for that."""
         if flow.local:
             flow.started = flow.complete = flow.done = now
-            self.release(now, flow)
+            self.release(now, flow.followers)
+            self.release(now, flow.successors)
         elif self.open < self.run.open_limit:
             self.open_flow(flow)
         else:
             self.ready.append(flow)
         self.ask_to_send(now)
 
-    def release(self, now, flow):
-        """The flow is here as a whole: those that waited for it alone start, after their delay."""
-        for number in flow.followers:
-            follower = self.run.flows[number]
-            follower.waits -= 1
-            if follower.waits == 0:
-                if follower.delay == 0 and not follower.local:
-                    self.start(now, follower)
-                else:
-                    self.run.clock.at(now + follower.delay, WAKE, self.number, self.start, follower)
+    def release(self, now, followers):
+        """A flow is here as a whole, or all its ACKs are: tell those that waited for that, or have their hosts told."""
+        for follower in followers:
+            flow = self.run.flows[follower.number]
+            if follower.news is None:
+                self.waits_less(now, flow)
+            else:
+                self.run.clock.at(now + follower.news, NOTICE, self.number, self.run.hosts[flow.src].waits_less, flow)
+
+    def waits_less(self, now, flow):
+        """The flow has one less to wait for: with the last one it starts, after its delay."""
+        flow.waits -= 1
+        if flow.waits == 0:
+            if flow.delay == 0 and not flow.local:
+                self.start(now, flow)
+            else:
+                self.run.clock.at(now + flow.delay, WAKE, self.number, self.start, flow)
 
     def open_flow(self, flow):
         self.open += 1
@@ -66,6 +74,8 @@ class Host(Node):
         """After whatever told the sender more: is the flow done, can it send?"""
         if flow.done is None and flow.acked == flow.packets:
             flow.done = now + self.nic.gap
+            self.consider(flow)
+            self.release(now, flow.successors)
         self.consider(flow)
         self.ask_to_send(now)
 
@@ -98,7 +108,7 @@ class Host(Node):
         answer = flow.transport.receive(packet)
         if flow.got == flow.packets and flow.complete is None:
             flow.complete = now
-            self.release(now, flow)
+            self.release(now, flow.followers)
         if answer is not None:
             if self.run.path_acks:
                 label = self.run.sender.next_label(self.number, flow.number, 1, answer.seq, now)

@@ -16,6 +16,7 @@ from ofancore.fabric import AGG, EDGE
 from ofancore.prepare import Inputs as Prepared
 from ofancore.reference.congestion import CONTROLS, largest_window
 from ofancore.reference.run import FlowSpec, Inputs, LinkSpec
+from ofancore.reference.transport import Follower
 
 WHOLE = 20  # a healthy cable, in units of capacity
 NEVER = 10**30
@@ -146,8 +147,7 @@ def flow_specs(prepared: Prepared, healthy: LinkSpec, control: dict) -> list[Flo
     starts = {int(flow): int(time) for _, time, flow in prepared.start}
     specs = []
     for number, (src, dst, packets, delay_ns) in enumerate(zip(flows.src, flows.dst, flows.packets, flows.delay_ns)):
-        near, far = edge_pair(fabric, src, dst)
-        hops = 2 if near == far else 4 if near // fabric.E == far // fabric.E else 6
+        hops = links_between(fabric, src, dst)
         specs.append(
             FlowSpec(
                 int(src),
@@ -160,9 +160,19 @@ def flow_specs(prepared: Prepared, healthy: LinkSpec, control: dict) -> list[Flo
             )
         )
     for earlier, later in flows.after:
-        specs[earlier].followers.append(int(later))
+        specs[earlier].followers.append(follower_of(fabric, healthy, int(flows.dst[earlier]), int(later), int(flows.src[later])))
+        specs[later].waits += 1
+    for earlier, later in flows.after_acked:
+        specs[earlier].successors.append(follower_of(fabric, healthy, int(flows.src[earlier]), int(later), int(flows.src[later])))
         specs[later].waits += 1
     return specs
+
+
+def follower_of(fabric, healthy: LinkSpec, place: int, number: int, src: int) -> Follower:
+    """A flow from host `src` that waits for what happens at host `place`; the news takes as long as an ACK without queues."""
+    if place == src:
+        return Follower(number, None)
+    return Follower(number, links_between(fabric, place, src) * (healthy.delay + healthy.ack))
 
 
 def parameters(scenario, fabric, base_rtt) -> dict:
@@ -261,6 +271,12 @@ def known_weights(fabric, broken: dict[int, float]) -> dict[tuple[int, int, int]
 def edge_pair(fabric, src, dst) -> tuple[int, int]:
     """The edge switches of two hosts."""
     return int(src) // fabric.S, int(dst) // fabric.S
+
+
+def links_between(fabric, src, dst) -> int:
+    """Links of the shortest paths between two hosts."""
+    near, far = edge_pair(fabric, src, dst)
+    return 2 if near == far else 4 if near // fabric.E == far // fabric.E else 6
 
 
 def cut_paths(fabric, broken: dict[int, float]) -> dict[tuple[int, int], set[tuple[int, int]]]:

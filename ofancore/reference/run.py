@@ -11,7 +11,7 @@ from ofancore.reference.hosts import Host
 from ofancore.reference.links import Link, PriorityLink
 from ofancore.reference.network import BUFFER_FULL, BY_CHANCE, DEAD_LINK, NO_ROUTE, Switch
 from ofancore.reference.recoveries import RECOVERIES
-from ofancore.reference.transport import Flow
+from ofancore.reference.transport import Flow, Follower
 from ofancore.reference.words import Random
 
 
@@ -43,7 +43,8 @@ class FlowSpec:
     base: int = 0  # round trip without queues, ticks
     window: int = 0  # packets that its two ends can remember
     waits: int = 0
-    followers: list[int] = field(default_factory=list)
+    followers: list[Follower] = field(default_factory=list)  # wait for it to arrive
+    successors: list[Follower] = field(default_factory=list)  # wait for its last ACK
 
 
 @dataclass
@@ -105,7 +106,7 @@ class Run:
         self.sent, self.delivered = [0, 0], [0, 0]
         self.dropped = {reason: [0, 0] for reason in (BUFFER_FULL, DEAD_LINK, NO_ROUTE, BY_CHANCE)}
         self.flows = [
-            Flow(number, f.src, f.dst, f.packets, f.delay, f.waits, list(f.followers), to_send=f.packets)
+            Flow(number, f.src, f.dst, f.packets, f.delay, f.waits, f.followers, f.successors, to_send=f.packets)
             for number, f in enumerate(inputs.flows)
         ]
         self.make_nodes()

@@ -16,6 +16,14 @@ from ofancore.reference.words import ACK, DATA, Packet
 FLYING, AGAIN, LOST, ACKED = "flying", "again", "lost", "acked"  # sent once, sent again, to be sent again, arrived
 
 
+@dataclass(frozen=True)
+class Follower:
+    """A flow that waits for another one, and ticks until its source knows of that; None: it happens there."""
+
+    number: int
+    news: int | None
+
+
 @dataclass(eq=False)
 class Flow:
     """One message of `packets` packets, or a computation: from a host to itself, of no packets."""
@@ -26,7 +34,8 @@ class Flow:
     packets: int
     delay: int = 0  # ticks between the arrival of all it waits for and its start
     waits: int = 0
-    followers: list[int] = field(default_factory=list)
+    followers: list[Follower] = field(default_factory=list)  # wait for it to arrive
+    successors: list[Follower] = field(default_factory=list)  # wait for its last ACK
     to_send: int = 0  # erasure: new packets and replacements of lost ones
     opened: bool = False
     asleep: bool = False  # its rate does not let it send yet

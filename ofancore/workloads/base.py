@@ -1,7 +1,7 @@
 """What every workload is made of: its parameters and the flows they expand to.
 
 A workload is a frozen pydantic model with `flows(fabric, rng, payload_bytes) -> Flows`. A flow starts when the flows it depends on have
-arrived at its own source; that is the only mechanism, no collective is a special case in the engine.
+arrived (or are acknowledged); that is the only mechanism, no collective is a special case in the engine.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ PAYLOAD_BYTES = 4096  # the default of packet.payload_bytes
 Placement = Annotated[
     Literal["random", "contiguous", "striped"], Field(description="ranks on hosts; striped: consecutive ranks in consecutive pods")
 ]
+ReduceTime = Annotated[
+    float, Field(ge=0, le=1e9, description="a rank's time to add up what arrived before it is passed on (our choice: none)")
+]
 Hosts = Annotated[
     Annotated[list[Annotated[int, Field(ge=0)]], Field(fail_fast=True)] | None, Field(description="hosts that take part; null: all")
 ]
@@ -31,8 +34,10 @@ class Flows:
 
     src, dst, packets: int64[n_flows] (hosts, message size in data packets). A flow with src == dst and no packets is local, a
     computation at its host: complete when it starts, and never in the way of other flows.
-    after: int64[n, 2], pairs (earlier, later): `later` starts once `earlier` has arrived whole at (or, if local, is complete at) the
-    source of `later`. open_flows: flows that a host keeps open at a time.
+    after: int64[n, 2], pairs (earlier, later): `later` starts once `earlier` has arrived whole at its destination (or, if local, is
+    complete). after_acked: int64[n, 2], the same, but once the source of `earlier` has all its ACKs. Where that is not the source of
+    `later`, the news travels there in the time of an ACK over an empty path (our choice: a control message outside of the fabric).
+    open_flows: flows that a host keeps open at a time.
     delay_ns: float64[n_flows] (default: zeros): a flow starts so long after the last flow that it waits for has arrived, or after its
     host's start if it waits for none.
     group: int64[n_flows] (default: zeros), the collective that a flow belongs to, an index into the names `groups`; -1: a local flow.
@@ -46,6 +51,7 @@ class Flows:
     delay_ns: np.ndarray = None
     group: np.ndarray = None
     groups: list[str] = field(default_factory=lambda: ["all"])
+    after_acked: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), np.int64))
 
     def __post_init__(self) -> None:
         if self.delay_ns is None:
@@ -55,6 +61,17 @@ class Flows:
 
     def __len__(self) -> int:
         return len(self.src)
+
+    @property
+    def waits(self) -> bool:
+        """Whether any flow waits for another one."""
+        return len(self.after) + len(self.after_acked) > 0
+
+    def dependencies(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """(earlier, later, acked, place) int64[n]: all that is waited for, `acked` 0 or 1, and the host at which it happens."""
+        earlier, later = np.concatenate([self.after, self.after_acked]).T
+        acked = np.repeat([0, 1], [len(self.after), len(self.after_acked)])
+        return earlier, later, acked, np.where(acked == 1, self.src[earlier], self.dst[earlier])
 
 
 class Workload(BaseModel):
@@ -101,6 +118,11 @@ def placed(who: np.ndarray, placement: str, fabric: Fabric, rng: np.random.Gener
         pod = fabric.pod_of(who)
         return who[np.lexsort((pod, who % (fabric.S * fabric.E)))]
     return who
+
+
+def ranks_of(hosts: list[int] | None, placement: str, fabric: Fabric, rng: np.random.Generator) -> np.ndarray:
+    """int64[n]: the hosts that take part, by rank."""
+    return placed(np.sort(participants(hosts, fabric)), placement, fabric, rng)
 
 
 def ring(n: int, steps: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

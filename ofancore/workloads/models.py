@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -17,6 +17,7 @@ from ofancore.reading import read_yaml
 
 MODELS = Path(__file__).parents[2] / "data" / "models"
 Size = Annotated[int, Field(ge=1, le=10**9)]
+Architecture = TypeVar("Architecture", bound=BaseModel)
 
 
 class Model(BaseModel):
@@ -57,13 +58,14 @@ def load_model(name: str) -> Model:
         raise ScenarioError("workload.model", name, f"models are read from {MODELS}, which does not exist: run from a checkout")
     if name not in names():
         raise ScenarioError("workload.model", name, f"must be one of {', '.join(names())}")
-    return _read(MODELS / f"{name}.yaml")
+    return read_model(MODELS / f"{name}.yaml", Model)
 
 
 @cache
-def _read(path: Path) -> Model:
+def read_model(path: Path, entry: type[Architecture]) -> Architecture:
+    """The architecture in a file."""
     try:
-        return Model.model_validate(read_yaml(path, "model"))
+        return entry.model_validate(read_yaml(path, "model"))
     except (ScenarioError, ValidationError) as e:
         first = e.errors()[0] if isinstance(e, ValidationError) else None
         why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}" if first else e

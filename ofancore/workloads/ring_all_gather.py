@@ -21,8 +21,7 @@ from ofancore.workloads.base import (
     Placement,
     Workload,
     count,
-    participants,
-    placed,
+    ranks_of,
     ring,
     same,
 )
@@ -42,13 +41,12 @@ class RingAllGather(Workload):
         return self.message_packets * (self.steps or count(self.hosts, fabric))
 
     def flows(self, fabric: Fabric, rng: np.random.Generator, payload_bytes: int = PAYLOAD_BYTES) -> Flows:
-        who = np.sort(participants(self.hosts, fabric))
+        who = ranks_of(self.hosts, self.placement, fabric, rng)
         n = len(who)
         steps = self.steps or n - 1
         if steps > n - 1:
             raise ScenarioError("workload.steps", steps, f"a ring of {n} ranks has {n - 1} steps")
         if n * steps > MAX_FLOWS:
             raise ScenarioError("workload.hosts", n, f"a ring of n ranks has n a step, together at most {MAX_FLOWS} flows")
-        who = placed(who, self.placement, fabric, rng)
         rank, to, earlier, later = ring(n, steps)
         return Flows(who[rank], who[to], same(n * steps, self.message_packets), np.stack([earlier, later], axis=1))

@@ -191,15 +191,18 @@ def test_delays_count_and_circles_are_refused():
 
 @st.composite
 def dags(draw):
-    """Flows among the hosts of the radix-4 tree, each waiting for some earlier ones that arrive at its source."""
+    """Flows among the hosts of the radix-4 tree, each waiting for some earlier ones to arrive, most at its source, or to be acknowledged."""
     n = draw(st.integers(1, 14))
     hosts = st.integers(0, 15)
     src, dst = (np.array(draw(st.lists(hosts, min_size=n, max_size=n))) for _ in range(2))
     packets = np.where(src == dst, 0, np.array(draw(st.lists(st.integers(1, 30), min_size=n, max_size=n))))
     possible = [(a, b) for b in range(n) for a in range(b) if dst[a] == src[b]]
     after = draw(st.lists(st.sampled_from(possible), max_size=20)) if possible else []
+    anywhere = st.lists(st.sampled_from([(a, b) for b in range(n) for a in range(b)]), max_size=4) if n > 1 else st.just([])
+    after = after + draw(anywhere)
+    acked = np.array(draw(anywhere), np.int64).reshape(-1, 2)
     delay_ns = np.array(draw(st.lists(st.sampled_from([0.0, 0.25, 3.0]), min_size=n, max_size=n)))
-    return Flows(src, dst, packets, np.array(after, np.int64).reshape(-1, 2), delay_ns=delay_ns)
+    return Flows(src, dst, packets, np.array(after, np.int64).reshape(-1, 2), delay_ns=delay_ns, after_acked=acked)
 
 
 @examples(200)
@@ -209,18 +212,33 @@ def test_ready_times_are_those_of_a_plain_walk(f):
     ready = []
     for b in range(len(f)):
         before = sorted({int(a) for a, later in f.after if later == b})
-        ends = [ready[a] + (f.packets[a] * 11 - 1 + EASY.there(hops[a]) if f.packets[a] else 0) for a in before]
-        sent = [a for a in before if f.packets[a]]
+        arrives = [ready[a] + (f.packets[a] * 11 - 1 + EASY.there(hops[a]) if f.packets[a] else 0) for a in range(b)]
+        news = [0 if f.dst[a] == f.src[b] else EASY.back(TREE.hops(f.dst[a], f.src[b])) for a in range(b)]
+        ends = [arrives[a] + news[a] for a in before]
+        for a in {int(a) for a, later in f.after_acked if later == b}:
+            told = 0 if f.src[a] == f.src[b] else EASY.back(TREE.hops(f.src[a], f.src[b]))
+            ends.append(arrives[a] + (EASY.back(hops[a]) if f.packets[a] else 0) + told)
+        sent = [a for a in before if f.packets[a] and f.dst[a] == f.src[b]]
         if sent:
             ends.append(min(ready[a] + 10 + EASY.there(hops[a]) for a in sent) + (f.packets[sent].sum() - 1) * 11)
         ready.append(int(max(ends, default=0) + f.delay_ns[b] * 1000))
     assert ready_times(EASY, TREE, f).tolist() == ready
 
 
+def test_the_last_ack_and_news_from_elsewhere_take_their_time():
+    """0 -> 2 (4 links), 3 packets: arrives at 32 + 430, is acknowledged 408 later; from 0 to 15 news takes 612, from 2 to 1 408."""
+    pairs = ((0, 2), (0, 3), (15, 3), (2, 3), (1, 3))
+    f = flows(*pairs, packets=3, after=np.array([[0, 3], [0, 4]]), after_acked=np.array([[0, 1], [0, 2]]))
+    assert ready_times(EASY, TREE, f).tolist() == [0, 462 + 408, 462 + 408 + 612, 462, 462 + 408]
+    assert lower_bound(EASY, TREE, f, "htsim_matrix", 0) == 462 + 408 + 612 + 3 * 11 + 650 + 612
+
+
 def test_part_keeps_what_waits_within():
     f = flows((0, 1), (1, 2), (2, 0), packets=3, after=np.array([[0, 1], [1, 2]]))
     some = part(f, np.array([1, 2]))
     assert (some.src.tolist(), some.after.tolist()) == ([1, 2], [[0, 1]])
+    acked = part(flows((0, 1), (1, 2), (2, 0), after_acked=np.array([[0, 1], [1, 2]])), np.array([1, 2]))
+    assert (acked.after.tolist(), acked.after_acked.tolist()) == ([], [[0, 1]])
 
 
 def test_computations_do_not_change_the_paced_rate():

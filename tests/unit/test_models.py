@@ -53,7 +53,7 @@ def test_missing_folder_and_broken_files_are_refused(tmp_path, monkeypatch):
         ("title: a\ntitle: b", "title = 'b': is given twice, on lines 1 and 2"),
     ]:
         (tmp_path / "mine.yaml").write_text(text)
-        models._read.cache_clear()
+        models.read_model.cache_clear()
         with pytest.raises(ScenarioError, match=r"^workload.model = 'mine': .*mine.yaml cannot be used: .*" + why):
             load_model("mine")
-    models._read.cache_clear()
+    models.read_model.cache_clear()

@@ -1,0 +1,297 @@
+"""Connection matrices of htsim: what is read, what is refused and where, what triggers do, and the way there and back."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from scenarios import examples, matrices, matrix_file
+
+from ofancore import cli
+from ofancore.errors import ScenarioError
+from ofancore.htsim import matrix_text
+from ofancore.prepare import prepare
+from ofancore.scenario import Scenario
+from ofancore.simulate import simulate
+from ofancore.workloads.connection_matrix import parse_matrix
+
+PEERS = Path(__file__).resolve().parents[2] / "data" / "peers"
+
+FORMAT = """# three connections
+Nodes 16
+Connections 3
+Triggers 1
+
+0->8 id 1 start 0 size 100000 send_done_trigger 1
+1->9 id 2 trigger 1 size 100000
+# the last one
+2->10 id 3 start 5000000 size 4096 prio 5
+trigger id 1 oneshot
+"""
+
+
+def scenario(text, radix=4, **keys):
+    workload = {"kind": "htsim_matrix", "file": matrix_file(text)}
+    return Scenario.from_dict({"fabric": {"radix": radix}, "workload": workload, **keys})
+
+
+def flows_of(text, **keys):
+    return prepare(scenario(text, **keys)).flows
+
+
+def body(*lines, triggers=None):
+    """A matrix of 16 hosts with these lines."""
+    connections = sum("->" in line for line in lines)
+    triggers = len(lines) - connections if triggers is None else triggers
+    return "\n".join(["Nodes 16", f"Connections {connections}", f"Triggers {triggers}", *lines])
+
+
+# --- what is read
+def test_the_published_example():
+    f = flows_of(FORMAT)
+    assert (f.src.tolist(), f.dst.tolist()) == ([0, 1, 2], [8, 9, 10])
+    assert f.packets.tolist() == [25, 25, 1]  # of 4096 bytes, the last one filled up
+    assert f.delay_ns.tolist() == [0, 0, 5000]
+    assert (f.after.tolist(), f.after_acked.tolist()) == ([], [[0, 1]])
+
+
+def test_the_peers_matrices():
+    for hosts in (16, 128):
+        matrix = parse_matrix((PEERS / f"permutation_{hosts}.cm").read_text(), "it")
+        assert matrix.nodes == len(matrix.connections) == hosts
+        assert {(at.start, at.size, at.trigger, at.send_done, at.recv_done) for at in matrix.connections} == {
+            (0, 2_000_000, None, None, None)
+        }
+
+
+def test_starts_are_exact():
+    """Above 2^24 ps (16.8 us) a 24-bit number has no odd ones, above 2^53 ps none has that fits a double."""
+    for start in (16_777_217, 123_456_789_012_345, 10**15 - 1):
+        text = body(f"0->1 start {start} size 1", "0->1 id 7 start 1.000 size 1")
+        inputs = prepare(scenario(text))
+        assert inputs.delay.tolist() == [start, 1]
+        assert sorted(inputs.start[:, 1].tolist()) == [1, start]
+
+
+def test_words_in_any_order_and_spaces_of_any_kind():
+    text = "Connections 2\r\nNodes 16\nTriggers 1\ntrigger oneshot id 3\n  0->1   size 9\tstart 0  recv_done_trigger 3\n1->2 size 9 trigger 3 id 4\n"
+    assert flows_of(text).after.tolist() == [[0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("lines", "after", "acked"),
+    [
+        # a oneshot starts all of its connections
+        (["0->1 start 0 size 1 recv_done_trigger 1", "1->2 id 2 trigger 1 size 1", "1->3 id 3 trigger 1 size 1", "trigger id 1 oneshot"],
+         [[0, 1], [0, 2]], []),
+        # a connection may fire two triggers, one at either end
+        (["0->1 start 0 size 1 recv_done_trigger 1 send_done_trigger 2", "1->2 id 2 trigger 1 size 1", "0->3 id 3 trigger 2 size 1",
+          "trigger id 1 oneshot", "trigger id 2 oneshot"], [[0, 1]], [[0, 2]]),
+        (["0->1 start 0 size 1 send_done_trigger 1", "2->1 start 0 size 1 recv_done_trigger 1", "1->2 id 2 trigger 1 size 1",
+          "trigger id 1 barrier count 2"], [[1, 2]], [[0, 2]]),
+        # a multishot that one connection fires starts one
+        (["0->1 start 0 size 1 send_done_trigger 1", "0->2 id 2 trigger 1 size 1", "trigger id 1 multishot"], [], [[0, 1]]),
+        # and in a chain each connection starts the next one, in the order of the file
+        (["0->3 id 3 trigger 1 size 1 send_done_trigger 1", "0->4 id 4 trigger 1 size 1", "0->1 start 0 size 1 send_done_trigger 1",
+          "trigger id 1 multishot"], [], [[0, 1], [2, 0]]),
+        (["trigger id 1 multishot", "0->1 start 0 size 1 send_done_trigger 1", "0->3 id 3 trigger 1 size 1 recv_done_trigger 1",
+          "0->4 id 4 trigger 1 size 1 send_done_trigger 1"], [[1, 2]], [[0, 1]]),
+        (["0->1 start 0 size 1", "trigger id 1 barrier count 2"], [], []),  # nothing waits for it
+    ],
+)  # fmt: skip
+def test_triggers_as_dependencies(lines, after, acked):
+    f = flows_of(body(*lines))
+    assert (f.after.tolist(), f.after_acked.tolist()) == (after, acked)
+
+
+# --- what is refused, and where
+@pytest.mark.parametrize(
+    ("text", "line", "rule"),
+    [
+        ("", None, "has no line `Nodes N` before its connections"),
+        ("Nodes 16\n0->1 start 0 size 1", None, "has no line `Connections N` before its connections"),
+        ("Nodes 16\nConnections 2\n0->1 start 0 size 1", None, "says Connections 2, but has 1"),
+        ("Nodes 16\nConnections 0\n", None, "has no connections"),
+        (body("0->1 start 0 size 1", triggers=1), None, "says Triggers 1, but has 0"),
+        ("Nodes 16\nFailures 1\nConnections 1\n0->1 start 0 size 1", None, "says Failures 1, but has 0"),
+        ("Nodes 16\nNodes 16\n", 2, "Nodes is given twice"),
+        ("Nodes\n", 1, "Nodes takes one number"),
+        ("Nodes sixteen\n", 1, "Nodes must be a whole number, not 'sixteen'"),
+        ("Hosts 16\n", 1, "unknown keyword 'Hosts'"),
+        ("Nodes 16\nConnections 1\n0->1 start 0 size 1\nTriggers 0", 4, "unknown keyword 'Triggers', which belongs before the first connection"),
+        (body("failure switch_type AGG switch_id 0 link_id 0"), 4, "failures are not read from a matrix: give them as `failures.cables`"),
+        (body("0->1 start 0 size 1 msg 3"), 4, "unknown keyword 'msg'"),
+        (body("0->1 start 0 size 1 addon"), 4, "unknown keyword 'addon'"),
+        (body("0->1 start 0 size 1 # big"), 4, "unknown keyword '#'"),
+        (body("0->1 start 0 size"), 4, "size has no value"),
+        (body("0->1 start 0 size 1 size 2"), 4, "size is given twice"),
+        (body("0->1 start 0"), 4, "has no size"),
+        (body("0->1 size 1"), 4, "must have either a start or a trigger"),
+        (body("0->1 size 1 start 0 trigger 1", "trigger id 1 oneshot"), 4, "must have either a start or a trigger"),
+        (body("0->1 start 0.5 size 1"), 4, "start must be a whole number, not '0.5'"),
+        (body("0->1 start -1 size 1"), 4, "start must be a whole number, not '-1'"),
+        (body("0->1 start 1e6 size 1"), 4, "start must be a whole number, not '1e6'"),
+        (body("0->1 start 0 size 0"), 4, "size must be 1 to 2147483647, not 0"),
+        (body("0->1 start 0 size 2147483648"), 4, "size must be 1 to 2147483647, not 2147483648"),
+        (body("0->1 id 0 start 0 size 1"), 4, "id must be 1 to 4294967295, not 0"),
+        (body("0->1 id 5 start 0 size 1", "0->2 id 5 start 0 size 1"), 5, "id 5 is that of line 4"),
+        (body("0->1->2 start 0 size 1"), 4, "must read SRC->DST, not '0->1->2'"),
+        (body("0->one start 0 size 1"), 4, "a host must be a whole number, not 'one'"),
+        (body("3->3 start 0 size 1"), 4, "a connection needs two different hosts"),
+        (body("3->16 start 0 size 1"), 4, "no such host: there are hosts 0 to 15"),
+        (body("0->1 trigger 1 size 1"), 4, "there is no trigger 1"),
+        (body("0->1 start 0 size 1 recv_done_trigger 9"), 4, "there is no trigger 9"),
+        (body("0->1 start 0 size 1", "trigger id 1 oneshot", "trigger id 1 oneshot"), 6, "id 1 is that of line 5"),
+        (body("0->1 start 0 size 1", "trigger id 1"), 5, "a trigger has an id and is one of oneshot, multishot, barrier"),
+        (body("0->1 start 0 size 1", "trigger oneshot"), 5, "a trigger has an id and is one of oneshot, multishot, barrier"),
+        (body("0->1 start 0 size 1", "trigger id 1 barrier"), 5, "a barrier, and nothing else, has a count"),
+        (body("0->1 start 0 size 1", "trigger id 1 oneshot count 2"), 5, "a barrier, and nothing else, has a count"),
+        (body("0->1 start 0 size 1", "trigger id 1 twoshot"), 5, "unknown keyword 'twoshot'"),
+        # what would never start
+        (body("0->1 trigger 1 size 1", "trigger id 1 oneshot"), 5, "nothing fires this trigger: its connections would never start"),
+        (body("0->1 trigger 1 size 1 send_done_trigger 1", "trigger id 1 oneshot"), 4, "never starts: its trigger waits for itself"),
+        (body("0->1 trigger 1 size 1", "0->1 start 0 size 1 send_done_trigger 1", "trigger id 1 barrier count 2"), 6,
+         "a barrier of count 2 is fired 1 times: its connections would never start"),
+        (body("0->1 trigger 1 size 1", "0->2 trigger 1 size 1", "0->1 start 0 size 1 send_done_trigger 1", "trigger id 1 multishot"), 7,
+         "is fired 1 times for 2 connections: some would never start"),
+        # what is not known beforehand
+        (body("0->1 trigger 1 size 1", *["0->1 start 0 size 1 send_done_trigger 1"] * 2, "trigger id 1 barrier count 1"), 7,
+         "a barrier of count 1 is fired 2 times: which come first is known in the run only"),
+        (body("0->1 trigger 1 size 1", *["0->1 start 0 size 1 send_done_trigger 1"] * 2, "trigger id 1 multishot"), 7,
+         "which connection fires this multishot when is known in the run only, unless they are a chain"),
+        (body("0->1 trigger 1 size 1", *["0->1 start 0 size 1 send_done_trigger 1"] * 2, "trigger id 1 oneshot"), 7,
+         "a oneshot is fired once, but 2 connections fire it"),
+    ],
+)  # fmt: skip
+def test_refusals_name_the_line(text, line, rule):
+    with pytest.raises(ScenarioError) as e:
+        parse_matrix(text, "my.cm")
+    assert str(e.value) == f"workload.file = 'my.cm{'' if line is None else f', line {line}'}': {rule}"
+
+
+def test_refusals_of_the_workload(tmp_path):
+    with pytest.raises(ScenarioError, match=r"^workload.file = .*: is for 16 hosts, but the fabric has 128$"):
+        prepare(scenario(FORMAT, radix=8))
+    with pytest.raises(ScenarioError, match=r"^workload.file = 'none.cm': cannot be read: No such file"):
+        Scenario.from_dict({"workload": {"kind": "htsim_matrix", "file": "none.cm"}})
+    with pytest.raises(ScenarioError, match=r"line 1'?: unknown keyword"):
+        scenario("\0\1")
+    (tmp_path / "bytes.cm").write_bytes(b"\xff\xfe")
+    with pytest.raises(ScenarioError, match=r"is not text"):
+        Scenario.from_dict({"workload": {"kind": "htsim_matrix", "file": str(tmp_path / "bytes.cm")}})
+    with pytest.raises(ScenarioError, match=r"makes a message of 2147483 packets, at most 1000000 are possible"):
+        prepare(scenario(body("0->1 start 0 size 2147483000"), packet={"payload_bytes": 1000}))
+
+
+def test_a_scenario_holds_to_the_file_that_it_was_made_with(tmp_path):
+    path = tmp_path / "mine.cm"
+    path.write_text(FORMAT)
+    keys = {"fabric": {"radix": 4}, "workload": {"kind": "htsim_matrix", "file": str(path)}}
+    data = Scenario.from_dict(keys).to_dict()
+    assert data["workload"]["sha256"] == hashlib.sha256(FORMAT.encode()).hexdigest()
+    assert Scenario.from_dict(data).to_dict() == data
+    digest = Scenario.from_dict(keys).digest
+    path.write_text(FORMAT.replace("5000000", "6000000"))
+    assert Scenario.from_dict(keys).digest != digest
+    with pytest.raises(ScenarioError, match=r"^workload.sha256 = '[0-9a-f]{64}': is not that of "):
+        Scenario.from_dict(data)
+
+
+# --- what triggers do in a run
+def test_a_trigger_is_heard_of_elsewhere_after_an_acks_way():
+    """Data takes 41.58 ns a link, ACKs 0.64 ns, links 500 ns. 0 -> 1 is 2 links away, 1 -> 4 and 0 -> 4 six, 0 -> 2 four."""
+    lines = ["0->1 start 0 size 4096 recv_done_trigger 1 send_done_trigger 2"]
+    lines += ["1->5 trigger 1 size 1 id 2", "4->8 trigger 1 size 1 id 3", "0->9 trigger 2 size 1 id 4", "2->12 trigger 2 size 1 id 5"]
+    result = simulate(scenario(body(*lines, "trigger id 1 oneshot", "trigger id 2 oneshot")))
+    arrived, acked = 2 * 541.58, 2 * 541.58 + 2 * 500.64
+    flows = result.flows
+    assert flows["complete_ns"][0] == pytest.approx(arrived, abs=1e-6)
+    assert flows["done_ns"][0] == pytest.approx(acked + 0.2, abs=1e-6)  # when the gap behind the ACK is over
+    # at the receiver the ACK goes first: 0.64 ns and a gap
+    expected = [0, arrived + 0.84, arrived + 6 * 500.64, acked, acked + 4 * 500.64]
+    assert flows["started_ns"].tolist() == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_barrier_waits_for_all():
+    lines = ["0->1 start 0 size 1 recv_done_trigger 1", "2->1 start 9000000 size 1 recv_done_trigger 1", "1->3 trigger 1 size 1 id 3"]
+    flows = simulate(scenario(body(*lines, "trigger id 1 barrier count 2"))).flows
+    assert flows["started_ns"][2] == pytest.approx(9000 + 4 * 541.58 + 0.84, abs=1e-6)
+
+
+# --- the way back
+WORKLOADS = [
+    {"kind": "permutation", "message_packets": 3},
+    {"kind": "all_to_all", "message_packets": 1},
+    {"kind": "incast", "senders": 3},
+    {"kind": "ring_all_gather", "message_packets": 2, "placement": "striped"},
+    {"kind": "ring_all_reduce", "message_packets": 2},
+    {"kind": "pairs", "pairs": [[3, 4], [3, 4]]},
+    {"kind": "moe_all_to_all", "phase": "dispatch", "tokens": 9},
+    {"kind": "two_jobs", "jobs": [{"kind": "ring_reduce_scatter"}, {"kind": "permutation"}]},
+]
+
+
+@pytest.mark.parametrize("workload", WORKLOADS, ids=lambda w: w["kind"])
+def test_flows_go_there_and_back(workload):
+    keys = {"fabric": {"radix": 4}, "packet": {"payload_bytes": 1000}, "start_jitter_ns": 500.0, "seed": 4}
+    given = Scenario.from_dict({**keys, "workload": workload})
+    before = prepare(given)
+    text = matrix_text(given)
+    again = scenario(text, packet=keys["packet"])
+    after = prepare(again)
+    for name in ("src", "dst", "packets", "after", "after_acked"):
+        assert np.array_equal(getattr(after.flows, name), getattr(before.flows, name)), name
+    assert sorted(after.start.tolist()) == sorted(before.start.tolist())  # jitter and all
+    assert matrix_text(again).splitlines()[1:] == text.splitlines()[1:]
+
+
+def test_a_run_of_what_was_written_is_the_run():
+    given = Scenario.from_dict({"fabric": {"radix": 4}, "workload": {"kind": "ring_all_reduce", "message_packets": 5}})
+    one, other = simulate(given), simulate(scenario(matrix_text(given)))
+    assert one.flows.equals(other.flows)
+    assert one.links.equals(other.links)
+
+
+@examples(60)
+@given(matrices(16))
+def test_matrices_go_there_and_back(text):
+    """Sizes become whole packets the first time; from then on nothing changes."""
+    given = scenario(text, packet={"payload_bytes": 64})
+    written = matrix_text(given)
+    before, after = prepare(given).flows, prepare(scenario(written, packet={"payload_bytes": 64})).flows
+    for name in ("src", "dst", "packets", "after", "after_acked", "delay_ns"):
+        assert np.array_equal(getattr(after, name), getattr(before, name)), name
+    assert (before.packets == [-(-at.size // 64) for at in parse_matrix(text, "it").connections]).all()
+
+
+@pytest.mark.parametrize(
+    ("workload", "rule"),
+    [
+        ({"kind": "fsdp", "phase": "step", "message_packets": 1}, "it has computations"),
+        ({"kind": "moe_all_to_all"}, "it has computations"),
+        ({"kind": "ring_all_reduce", "reduce_ns": 1.0}, "flow 16 starts some time after what it waits for"),
+        ({"kind": "halving_doubling"}, "flow 0 would need more than one recv_done_trigger"),
+        ({"kind": "all_to_all", "open_flows": 2}, "hosts keep 2 of their flows open at a time"),
+        ({"kind": "permutation", "message_packets": 600_000}, "a message of 2457600000 bytes is larger than 2147483647"),
+    ],
+)
+def test_what_the_format_cannot_say(workload, rule):
+    with pytest.raises(ScenarioError) as e:
+        matrix_text(Scenario.from_dict({"fabric": {"radix": 4}, "workload": workload}))
+    assert str(e.value) == f"workload.kind = {workload['kind']!r}: cannot be written as a connection matrix: {rule}"
+
+
+def test_the_command(tmp_path, capsys):
+    out = tmp_path / "new" / "ring.cm"
+    sets = ["--set", "fabric.radix=4", "--set", "workload={kind: ring_all_gather, message_packets: 2, steps: 2}"]
+    assert cli.main(["export-htsim", *sets, "--out", str(out)]) == 0
+    lines = out.read_text().splitlines()
+    assert lines[0].startswith("# ring all-gather, seed 0, 4096 bytes a packet; ofancore scenario ")
+    assert lines[1:4] == ["Nodes 16", "Connections 32", "Triggers 16"]
+    assert lines[4].split()[1:] == ["id", "1", "start", "0", "size", "8192", "recv_done_trigger", lines[4].split()[-1]]
+    assert lines[-1] == "trigger id 16 oneshot"
+    assert cli.main(["export-htsim", *sets, "--set", "workload.kind=fsdp", "--out", str(out)]) == 2
+    assert "cannot be written as a connection matrix" in capsys.readouterr().err
