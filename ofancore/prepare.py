@@ -119,6 +119,7 @@ def prepare(scenario: Scenario) -> Inputs:
     par = np.zeros(8, np.int64)
     constants = balancer.constants(shape)
     par[: len(constants)] = constants
+    own = balancer.own(fabric.n_nodes)
     nodes = stream(scenario, "nodes")
     node_rng = nodes.integers(0, 2**64, fabric.n_nodes, dtype=np.uint64)
     sw = SwitchState(
@@ -131,6 +132,7 @@ def prepare(scenario: Scenario) -> Inputs:
         rng=node_rng,
         salt=nodes.integers(0, 2**32, fabric.n_nodes, dtype=np.int64),
         par=par,
+        own=own,
     )
     path_at, paths = np.zeros((1, 2), np.int64), np.zeros(1, np.int32)
     if damage.any:
@@ -143,6 +145,7 @@ def prepare(scenario: Scenario) -> Inputs:
         known=np.zeros(1, np.int64),
         path_at=path_at,
         paths=paths,
+        own=own,
     )
 
     route = np.zeros(2 * len(flows), np.int64)

@@ -14,10 +14,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from ofancore.balancers import BALANCERS
+from ofancore.balancers import BALANCERS, Own
+from ofancore.balancers.definitions import FILE_KIND, names
 from ofancore.congestion import CONGESTION
 from ofancore.errors import ScenarioError
 from ofancore.fabric import Fabric
@@ -149,6 +150,18 @@ class FailureKeys(_Part):
         return self.link_failure_rate > 0 or bool(self.cables)
 
 
+def _balancer_tag(value: Any) -> str:
+    kind = value.get("kind") if isinstance(value, dict) else getattr(value, "kind", None)
+    return kind if isinstance(kind, str) and kind in BALANCERS else FILE_KIND
+
+
+# built-in ones by their kind, all others are functions of a user's own
+AnyBalancer = Annotated[
+    Union[(*(Annotated[model, Tag(kind)] for kind, model in BALANCERS.items()), Annotated[Own, Tag(FILE_KIND)])],
+    Discriminator(_balancer_tag),
+]
+
+
 def _by_kind(registry: dict[str, type]) -> Any:
     classes = tuple(registry.values())
     return Annotated[Union[classes], Field(discriminator="kind")] if len(classes) > 1 else classes[0]  # noqa: UP007
@@ -160,7 +173,7 @@ class Scenario(_Part):
     fabric: FabricKeys = FabricKeys()
     packet: PacketKeys = PacketKeys()
     workload: _by_kind(WORKLOADS) = WORKLOADS["permutation"]()
-    balancer: _by_kind(BALANCERS) = BALANCERS["ofan"]()
+    balancer: AnyBalancer = BALANCERS["ofan"]()
     congestion: _by_kind(CONGESTION) = CONGESTION["line_rate"]()
     recovery: _by_kind(RECOVERY) = RECOVERY["erasure"]()
     failures: FailureKeys = FailureKeys()
@@ -216,8 +229,9 @@ class Scenario(_Part):
             if isinstance(data.get(part), dict):
                 kind = data[part].get("kind", DEFAULTS[part])
                 data = {**data, part: {"kind": kind, **data[part]}}
-                if not isinstance(kind, str) or kind not in registry:
-                    raise ScenarioError(f"{part}.kind", kind, f"must be one of {', '.join(registry)}")
+                known = [*registry, *(names() if part == "balancer" else [])]
+                if not isinstance(kind, str) or (kind not in known and (part, kind) != ("balancer", FILE_KIND)):
+                    raise ScenarioError(f"{part}.kind", kind, f"must be one of {', '.join(known)}")
         try:
             return cls.model_validate(data)
         except ValidationError as e:
@@ -276,7 +290,7 @@ def set_key(data: dict[str, Any], dotted: str, value: Any) -> None:
 def _refusal(error: ValidationError, data: dict[str, Any]) -> ScenarioError:
     first = error.errors()[0]
     path = list(first["loc"])
-    if len(path) > 1 and path[0] in REGISTRIES and path[1] in REGISTRIES[path[0]]:
+    if len(path) > 1 and path[0] in REGISTRIES and path[1] in (*REGISTRIES[path[0]], FILE_KIND):
         del path[1]  # the tag of the union is not a key
     rule = first["msg"].removeprefix("Value error, ").replace("Input should be", "must be").replace(" after validation", "")
     value = first["input"]

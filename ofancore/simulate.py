@@ -45,6 +45,8 @@ def simulate(scenario: Scenario, threads: int = 1) -> Result:
             break
     wall = time.perf_counter() - began
     if status == c.FAULTY:
+        if failure := scenario.balancer.failure(w.sw.own, i.fabric):
+            raise failure
         raise EngineError(f"the engine ran into internal limit {w.stats[:, c.FAULT].max()} (see engine/layout.py)")
     if status == c.STUCK:
         raise EngineError("nothing is left to happen and flows are not done: the engine lost track of them")

@@ -13,6 +13,7 @@ from ofancore.balancers.host_dr import HostDr, choose_by_path, label_path
 from ofancore.balancers.jsq import Jsq, choose_shortest
 from ofancore.balancers.ofan import Ofan, choose_by_group
 from ofancore.balancers.ops import Ops, label_fresh
+from ofancore.balancers.own import Own, acked_own, choose_own, label_own, lost_own
 from ofancore.balancers.plb import Plb, label_plb, on_ack_plb
 from ofancore.balancers.pofan import Pofan, choose_by_pipe
 from ofancore.balancers.reps import Reps, label_reps, on_ack_reps, on_loss_reps
@@ -39,7 +40,7 @@ BALANCERS: dict[str, type[Balancer]] = {
     "pofan": Pofan,
 }
 
-__all__ = ["BALANCERS", "Balancer", "HostState", "Shape", "SwitchState"]
+__all__ = ["BALANCERS", "Balancer", "HostState", "Own", "Shape", "SwitchState"]
 
 
 @inner
@@ -61,6 +62,8 @@ def choose_uplink(code, sw, node, up, width, sched, group, small, port, host, la
         return choose_binned(sw, node, up, width, sched, group, small, port, host, label, flow, now)
     if code == b.BY_HOST:
         return choose_by_host(sw, node, up, width, sched, group, small, port, host, label, flow, now)
+    if code == b.BY_OWN:
+        return choose_own(sw, node, up, width, sched, group, small, port, host, label, flow, now)
     return choose_by_pipe(sw, node, up, width, sched, group, small, port, host, label, flow, now)
 
 
@@ -77,6 +80,8 @@ def next_label(code, hx, at, host, flow, seq, now):
         return label_reps(hx, at, host, flow, seq, now)
     if code == b.PLB_LABEL:
         return label_plb(hx, at, host, flow, seq, now)
+    if code == b.OWN_LABEL:
+        return label_own(hx, at, host, flow, seq, now)
     return label_of_subflow(hx, at, host, flow, seq, now)
 
 
@@ -87,6 +92,8 @@ def on_ack(code, hx, at, host, label, ecn, now):
         on_ack_reps(hx, at, host, label, ecn, now)
     elif code == b.PLB_LABEL:
         on_ack_plb(hx, at, host, label, ecn, now)
+    elif code == b.OWN_LABEL:
+        acked_own(hx, at, host, label, ecn, now)
 
 
 @inner
@@ -94,3 +101,5 @@ def on_loss(code, hx, at, host, label, congested, now):
     """Tell the sender's balancer of a lost data packet."""
     if code == b.REPS_LABEL:
         on_loss_reps(hx, at, host, label, congested, now)
+    elif code == b.OWN_LABEL:
+        lost_own(hx, at, host, label, congested, now)

@@ -25,14 +25,16 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+from ofancore.errors import ScenarioError
 from ofancore.fabric import AGG, EDGE, Fabric
 from ofancore.jit import inner
 
 N_ORDERS = 64  # random port orders a tier; every pointer draws its own among them
 
 # decision codes of the `if` chains in `balancers/__init__.py`
-BY_HASH, BY_PATH, BY_RSQ, BY_RR, BY_JSQ, BY_BINNED, BY_HOST, BY_GROUP, BY_PIPE = range(9)
-FLOW_LABEL, SUBFLOW_LABEL, FRESH_LABEL, PLB_LABEL, REPS_LABEL, PATH_LABEL = range(6)
+BY_HASH, BY_PATH, BY_RSQ, BY_RR, BY_JSQ, BY_BINNED, BY_HOST, BY_GROUP, BY_PIPE, BY_OWN = range(10)
+FLOW_LABEL, SUBFLOW_LABEL, FRESH_LABEL, PLB_LABEL, REPS_LABEL, PATH_LABEL, OWN_LABEL = range(7)
+NO_OWN = np.zeros((1, 5), np.int64)  # `own` where no function of a user's is called
 
 
 class SwitchState(NamedTuple):
@@ -47,6 +49,7 @@ class SwitchState(NamedTuple):
     rng: np.ndarray  # uint64[n_nodes]
     salt: np.ndarray  # int64[n_nodes]: hash salts
     par: np.ndarray  # int64[8]: the balancer's own constants
+    own: np.ndarray = NO_OWN  # int64[1 or 1 + n_nodes, 5]: a user's functions (see `own.py`)
 
 
 class HostState(NamedTuple):
@@ -59,6 +62,7 @@ class HostState(NamedTuple):
     known: np.ndarray  # int64[1]: 1 once hosts know of the failures (the time G)
     path_at: np.ndarray  # int64[registers, 2]: offset and length in `paths`; length 0: all paths survive (one row if unused)
     paths: np.ndarray  # int32[...]: surviving paths, in the order in which they are taken
+    own: np.ndarray = NO_OWN  # as in SwitchState
 
 
 @dataclass(frozen=True)
@@ -131,6 +135,18 @@ class Balancer(BaseModel):
     def constants(self, shape: Shape) -> list[int]:
         """Up to 8 integers for `par`."""
         return []
+
+    # --- a user's functions (see `own.py`); built-in schemes have none
+    def own(self, n_nodes: int) -> np.ndarray:
+        """`own` of the states."""
+        return NO_OWN
+
+    def connect(self, sw: SwitchState, hx: HostState) -> None:
+        """Write the functions' addresses into `own`."""
+
+    def failure(self, own: np.ndarray, fabric: Fabric) -> ScenarioError | None:
+        """What a function did wrong in a run, if one did."""
+        return None
 
 
 def flows_per_host(shape: Shape) -> int:

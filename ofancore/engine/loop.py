@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from ofancore.balancers.own import FAILED
 from ofancore.bits import ACK, FLOW_AT, PLACE_MASK
 from ofancore.engine import layout as c
 from ofancore.engine.hosts import next_event, serve_host
@@ -145,7 +146,7 @@ def begin_window(w):
         if not deliver_notes(w):
             return c.NEEDS_NOTES, 0, 0
         clock[c.PHASE] = c.SERVING
-        if total(w, c.FAULT) != 0:
+        if total(w, c.FAULT) != 0 or w.sw.own[0, FAILED] != 0:
             return c.FAULTY, 0, 0
         if total(w, c.FINISHED) == w.conf[c.N_FLOWS]:
             return c.FINISHED_ALL, 0, 0

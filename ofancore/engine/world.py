@@ -105,6 +105,7 @@ def build_world(inputs: Inputs, threads: int) -> World:
     places = n_links * ((1 << int(conf[c.DATA_LOG])) + (1 << int(conf[c.CONTROL_LOG]))) if first_served else 0
     n_slots = int(inputs.window.sum())
     free_list(note, 0, notes, -1)
+    inputs.scenario.balancer.connect(inputs.sw, inputs.hx)
     return World(
         conf=conf,
         clock=clock,

@@ -1,7 +1,7 @@
 """The one place that knows numba's flags and insides.
 
 `kernel` compiles a function that Python calls, `inner` one that only other kernels call. `cache` keeps machine code on disk, `linking`
-brings kernels together, `memory` passes the state on by reference.
+brings kernels together, `memory` passes the state on by reference, `pointers` calls functions that a user wrote.
 """
 
 from __future__ import annotations
@@ -14,12 +14,28 @@ import numba
 from ofancore.jit.cache import CACHE, PACKAGE, digest_of, load_at_once
 from ofancore.jit.linking import Compile
 from ofancore.jit.memory import in_memory, prefetch_read, prefetch_write
+from ofancore.jit.pointers import address_of, call_at, exception_at
 
-__all__ = ["CACHE", "PACKAGE", "before_compiling", "digest_of", "in_memory", "inner", "kernel", "prefetch_read", "prefetch_write"]
+__all__ = [
+    "CACHE",
+    "PACKAGE",
+    "before_compiling",
+    "call_at",
+    "compile_own",
+    "digest_of",
+    "exception_at",
+    "in_memory",
+    "inner",
+    "kernel",
+    "prefetch_read",
+    "prefetch_write",
+]
 
 # No kernel allocates, so none needs the runtime that counts references to arrays; without it the loop runs twenty times faster (`_nrt` is
 # what numba's own parallel kernels use). Integer division does not check for zero: the callers do.
 FLAGS = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+# What a user writes must not bring the process down: indices and divisors are looked at, and raise.
+OWN_FLAGS = FLAGS | {"error_model": "python", "boundscheck": True}
 
 
 _before: list = []  # what is called before the first compilation
@@ -60,14 +76,14 @@ def kernel(function=None, cache: bool = True, **flags):
     return decorate if function is None else decorate(function)
 
 
-def inner(function=None, forceinline: bool = True):
+def inner(function=None, forceinline: bool = True, **flags):
     """Compile a function that other kernels call. It is inlined into them unless it is large or seldom called (`forceinline=False`).
 
     A call from Python works too: the function is then compiled once more, as a kernel (tests do that).
     """
 
     def decorate(function):
-        dispatcher = numba.njit(function, **FLAGS, forceinline=forceinline, no_cpython_wrapper=True)
+        dispatcher = numba.njit(function, **(FLAGS | flags), forceinline=forceinline, no_cpython_wrapper=True)
         if not numba.config.DISABLE_JIT:
             dispatcher.compile = Compile(dispatcher.compile, function.__qualname__)
             dispatcher._insert = lambda *signature, **keys: None  # there is no code that Python could call
@@ -76,3 +92,25 @@ def inner(function=None, forceinline: bool = True):
         return dispatcher
 
     return decorate if function is None else decorate(function)
+
+
+def compile_own(function, make, state: tuple, n: int) -> tuple[int, str | None]:
+    """(address, None) of a user's function for `call_at`, or (0, its type) if what it returns is no integer.
+
+    `make(function)` makes of the compiled function one that takes a state, like this named tuple of arrays, and n integers, and returns
+    what it returned, or 0. Numba's errors pass through.
+    """
+    if numba.config.DISABLE_JIT:
+        return address_of(make(function), state, n, {}), None
+    used = inner(function, **OWN_FLAGS)
+    address, trouble = 0, None
+    try:
+        address = address_of(make(used), state, n, {**OWN_FLAGS, "no_cpython_wrapper": True})
+    except numba.core.errors.NumbaError as error:
+        trouble = error
+    returned = [compiled.signature.return_type for compiled in used.overloads.values()]
+    if returned and not isinstance(returned[0], (numba.types.Integer, numba.types.Boolean, numba.types.NoneType)):
+        return 0, str(returned[0])
+    if trouble:
+        raise trouble
+    return address, None
