@@ -7,7 +7,8 @@ more, it takes what it finds.
 
 As there, but for this: a timeout hits the label of the lost packet (uet-htsim does not keep it and hits label 0; the REPS artifact
 does as here); a NACK counts as one wherever its packet was trimmed (uet-htsim takes those of the last hop for congestion at the
-receiver). Our choice: a packet that later ones overtook counts as a NACK; under `erasure` a full buffer as a NACK and a dead link as a timeout.
+receiver). Our choice: a packet that later ones overtook counts as a NACK; under `erasure` a full buffer as a NACK and a dead link as a
+timeout.
 """
 
 from __future__ import annotations
