@@ -189,6 +189,13 @@ def workloads(draw, n_hosts, kinds=tuple(WORKLOADS)):
 def balancers(draw, kinds=tuple(BALANCERS)):
     """Balancer keys, with parameters at which something happens within a small run."""
     kind = draw(st.sampled_from(sorted(kinds)))
+    bitmap = {
+        "labels": st.sampled_from([64, 8, 1]),
+        "ecn_penalty": st.sampled_from([1, 0, 3]),
+        "nack_penalty": st.sampled_from([4, 15]),
+        "timeout_penalty": st.sampled_from([15, 2]),
+        "max_penalty": st.sampled_from([15, 1, 6]),
+    }
     own = {
         "subflow": {"subflows": st.integers(1, 5)},
         "plb": {"change_threshold": st.sampled_from([0.4, 0.05, 1.0])},
@@ -197,6 +204,24 @@ def balancers(draw, kinds=tuple(BALANCERS)):
             "freeze_ns": st.sampled_from([100_000.0, 2_000.0, 0.0]),
             "explore": st.integers(0, 5),
             "labels": st.sampled_from([65_536, 5]),
+        },
+        "host_rr": {"labels": st.sampled_from([65_536, 5, 1])},
+        "strack": {"labels": st.sampled_from([256, 7, 1]), "penalise_losses": st.booleans()},
+        "uec_bitmap": bitmap,
+        "uec_mixed": bitmap | {"queue_labels": st.sampled_from([1024, 1, 4])},
+        "whack_a_mole": {
+            "units": st.sampled_from([None, 16, 64]),
+            "mark_units": st.sampled_from([1, 0, 3]),
+            "loss_units": st.sampled_from([4, 0, 20]),
+            "floor_units": st.sampled_from([1, 0, 5]),
+            "return_units": st.sampled_from([1, 0, 4]),
+        },
+        "prime": {
+            "ecn_penalty": st.sampled_from([1, 0, 3]),
+            "nack_penalty": st.sampled_from([4, 1, 20]),
+            "timeout_penalty": st.sampled_from([15, 2]),
+            "decay_rtts": st.sampled_from([1.0, 0.01, 10.0]),
+            "look": st.sampled_from([16, 1, 3]),
         },
         "ops": {"labels": st.sampled_from([65_536, 4, 1]), "order": st.sampled_from(["random", "permuted"])},
         "switch_rr": {"reshuffle_wraps": st.integers(0, 3), "size_bins": st.booleans()},

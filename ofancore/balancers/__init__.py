@@ -10,18 +10,24 @@ from ofancore.balancers import base as b
 from ofancore.balancers.base import Balancer, HostState, Shape, SwitchState
 from ofancore.balancers.ecmp import Ecmp, choose_by_hash, label_of_flow
 from ofancore.balancers.host_dr import HostDr, choose_by_path, label_path
+from ofancore.balancers.host_rr import HostRr, label_in_turn
 from ofancore.balancers.jsq import Jsq, choose_shortest
 from ofancore.balancers.ofan import Ofan, choose_by_group
 from ofancore.balancers.ops import Ops, label_fresh
 from ofancore.balancers.own import Own, acked_own, choose_own, label_own, lost_own
 from ofancore.balancers.plb import Plb, label_plb, on_ack_plb
 from ofancore.balancers.pofan import Pofan, choose_by_pipe
+from ofancore.balancers.prime import Prime, label_prime, on_ack_prime, on_loss_prime
 from ofancore.balancers.reps import Reps, label_reps, on_ack_reps, on_loss_reps
 from ofancore.balancers.rsq import Rsq, choose_random
 from ofancore.balancers.spectrum_ar import SpectrumAr, choose_binned
+from ofancore.balancers.strack import Strack, label_strack, on_ack_strack, on_loss_strack
 from ofancore.balancers.subflow import Subflow, label_of_subflow
 from ofancore.balancers.switch_dr import SwitchDr, choose_by_host
 from ofancore.balancers.switch_rr import SwitchRr, choose_round_robin
+from ofancore.balancers.uec_bitmap import UecBitmap, label_bitmap, on_ack_bitmap, on_loss_bitmap
+from ofancore.balancers.uec_mixed import UecMixed, label_mixed, on_ack_mixed
+from ofancore.balancers.whack_a_mole import WhackAMole, label_whack, on_ack_whack, on_loss_whack
 from ofancore.jit import inner
 
 BALANCERS: dict[str, type[Balancer]] = {
@@ -30,6 +36,12 @@ BALANCERS: dict[str, type[Balancer]] = {
     "plb": Plb,
     "ops": Ops,
     "reps": Reps,
+    "host_rr": HostRr,
+    "strack": Strack,
+    "uec_bitmap": UecBitmap,
+    "uec_mixed": UecMixed,
+    "whack_a_mole": WhackAMole,
+    "prime": Prime,
     "switch_rr": SwitchRr,
     "spectrum_ar": SpectrumAr,
     "jsq": Jsq,
@@ -80,6 +92,18 @@ def next_label(code, hx, at, host, flow, seq, now):
         return label_reps(hx, at, host, flow, seq, now)
     if code == b.PLB_LABEL:
         return label_plb(hx, at, host, flow, seq, now)
+    if code == b.TURN_LABEL:
+        return label_in_turn(hx, at, host, flow, seq, now)
+    if code == b.STRACK_LABEL:
+        return label_strack(hx, at, host, flow, seq, now)
+    if code == b.BITMAP_LABEL:
+        return label_bitmap(hx, at, host, flow, seq, now)
+    if code == b.MIXED_LABEL:
+        return label_mixed(hx, at, host, flow, seq, now)
+    if code == b.WHACK_LABEL:
+        return label_whack(hx, at, host, flow, seq, now)
+    if code == b.PRIME_LABEL:
+        return label_prime(hx, at, host, flow, seq, now)
     if code == b.OWN_LABEL:
         return label_own(hx, at, host, flow, seq, now)
     return label_of_subflow(hx, at, host, flow, seq, now)
@@ -92,14 +116,32 @@ def on_ack(code, hx, at, host, label, ecn, now):
         on_ack_reps(hx, at, host, label, ecn, now)
     elif code == b.PLB_LABEL:
         on_ack_plb(hx, at, host, label, ecn, now)
+    elif code == b.STRACK_LABEL:
+        on_ack_strack(hx, at, host, label, ecn, now)
+    elif code == b.BITMAP_LABEL:
+        on_ack_bitmap(hx, at, host, label, ecn, now)
+    elif code == b.MIXED_LABEL:
+        on_ack_mixed(hx, at, host, label, ecn, now)
+    elif code == b.WHACK_LABEL:
+        on_ack_whack(hx, at, host, label, ecn, now)
+    elif code == b.PRIME_LABEL:
+        on_ack_prime(hx, at, host, label, ecn, now)
     elif code == b.OWN_LABEL:
         acked_own(hx, at, host, label, ecn, now)
 
 
 @inner
-def on_loss(code, hx, at, host, label, congested, now):
+def on_loss(code, hx, at, host, label, congested, silent, now):
     """Tell the sender's balancer of a lost data packet."""
     if code == b.REPS_LABEL:
-        on_loss_reps(hx, at, host, label, congested, now)
+        on_loss_reps(hx, at, host, label, congested, silent, now)
+    elif code == b.STRACK_LABEL:
+        on_loss_strack(hx, at, host, label, congested, silent, now)
+    elif code == b.BITMAP_LABEL or code == b.MIXED_LABEL:
+        on_loss_bitmap(hx, at, host, label, congested, silent, now)
+    elif code == b.WHACK_LABEL:
+        on_loss_whack(hx, at, host, label, congested, silent, now)
+    elif code == b.PRIME_LABEL:
+        on_loss_prime(hx, at, host, label, congested, silent, now)
     elif code == b.OWN_LABEL:
-        lost_own(hx, at, host, label, congested, now)
+        lost_own(hx, at, host, label, congested, silent, now)

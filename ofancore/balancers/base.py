@@ -6,13 +6,14 @@ signatures below. It touches nothing but the registers it asked for.
     choose_uplink(sw, node, up, width, sched, group, small, port, host, label, flow, now) -> uplink 0..width-1   (switch side)
     next_label(hx, at, host, flow, seq, now) -> label 0..65535                                                  (host side)
     on_ack(hx, at, host, label, ecn, now)                                                                       (host side)
-    on_loss(hx, at, host, label, congested, now)                                                                (host side)
+    on_loss(hx, at, host, label, congested, silent, now)                                                        (host side)
 
 `up` is the switch's first uplink (a link id), `sched` the row of `sw.sched` with the weighted schedule towards the
 packet's destination (-1: all uplinks are equal), `group` the destination's edge switch at an edge switch and its pod at an
 aggregation switch, `small` 1 for an ACK and 0 for data, `port` the input port, `host` the destination host, `at` the first
-host register of this (flow, size bin), `congested` whether a full buffer lost the packet (else a dead link did), `now` the time in
-ticks. A `sched` row lists a port as often as its weight says; its
+host register of this (flow, size bin), `congested` whether congestion explains the loss of a packet (else a dead link does), `silent`
+whether nobody told of it: a timeout, under `erasure` a dead link (else a NACK, a full buffer or a later packet's ACK told), `now` the
+time in ticks. A `sched` row lists a port as often as its weight says; its
 slots are `sw.slots[offset + (1 + order) * length + position]` in the random port order `order`, with order -1 being the
 plain order of port numbers.
 """
@@ -30,10 +31,12 @@ from ofancore.fabric import AGG, EDGE, Fabric
 from ofancore.jit import inner
 
 N_ORDERS = 64  # random port orders a tier; every pointer draws its own among them
+MOST_REGISTERS = 1 << 28  # of all hosts: 2 GiB
 
 # decision codes of the `if` chains in `balancers/__init__.py`
 BY_HASH, BY_PATH, BY_RSQ, BY_RR, BY_JSQ, BY_BINNED, BY_HOST, BY_GROUP, BY_PIPE, BY_OWN = range(10)
-FLOW_LABEL, SUBFLOW_LABEL, FRESH_LABEL, PLB_LABEL, REPS_LABEL, PATH_LABEL, OWN_LABEL = range(7)
+FLOW_LABEL, SUBFLOW_LABEL, FRESH_LABEL, PLB_LABEL, REPS_LABEL, PATH_LABEL = range(6)
+TURN_LABEL, WHACK_LABEL, PRIME_LABEL, STRACK_LABEL, BITMAP_LABEL, MIXED_LABEL, OWN_LABEL = range(6, 13)
 NO_OWN = np.zeros((1, 5), np.int64)  # `own` where no function of a user's is called
 
 
@@ -159,10 +162,48 @@ def per_flow(shape: Shape, words: int) -> np.ndarray:
     return np.repeat(np.arange(len(shape.flow_src), dtype=np.int64) * words, 2)
 
 
+def registers_of_flows(shape: Shape, words: int, key: str, value: object) -> int:
+    """Registers of all flows with `words` each; ScenarioError, which blames a key of the balancer, if they would not fit into memory."""
+    registers = len(shape.flow_src) * words
+    if registers > MOST_REGISTERS:
+        rule = f"needs {8 * words:,} bytes a flow, {registers / 2**27:.1f} GiB for {len(shape.flow_src):,} flows; at most 2 GiB are given"
+        raise ScenarioError(f"balancer.{key}", value, rule)
+    return registers
+
+
+def words_of(count: int, log: int) -> int:
+    """int64 words that hold `count` fields of 2**log bits each."""
+    return -(-count >> (6 - log))
+
+
+def packed(values: np.ndarray, log: int) -> np.ndarray:
+    """int64[..., words_of(n, log)]: fields of 2**log bits, the first one lowest, from non-negative integers [..., n]."""
+    per = 1 << (6 - log)
+    pad = -values.shape[-1] % per
+    fields = np.concatenate([values, np.zeros((*values.shape[:-1], pad), values.dtype)], axis=-1).astype(np.uint64)
+    fields = fields.reshape(*fields.shape[:-1], -1, per) << (np.arange(per, dtype=np.uint64) << np.uint64(log))
+    return np.bitwise_or.reduce(fields, axis=-1).view(np.int64)
+
+
 def draw_pointers(count: int, width: int, tier: int, rng: np.random.Generator) -> np.ndarray:
     """int32[count]: random start position (low 16 bits) and random order number (high bits) of each pointer."""
     order = rng.integers(0, N_ORDERS, count) + (N_ORDERS if tier == AGG else 0)
     return (rng.integers(0, max(width, 1), count) | (order << 16)).astype(np.int32)
+
+
+@inner
+def field(reg, at, i, log):
+    """Field i, of 2**log bits, of the words that start at register `at`."""
+    shift = (i & ((1 << (6 - log)) - 1)) << log
+    return (reg[at + (i >> (6 - log))] >> shift) & ((1 << (1 << log)) - 1)
+
+
+@inner
+def set_field(reg, at, i, log, value):
+    """Write field i, of 2**log bits."""
+    shift = (i & ((1 << (6 - log)) - 1)) << log
+    at += i >> (6 - log)
+    reg[at] = (reg[at] & ~(np.int64((1 << (1 << log)) - 1) << shift)) | (np.int64(value) << shift)
 
 
 @inner

@@ -5,7 +5,7 @@ It is registered by name (`register`), or is a file with the same names in it (`
     choose_uplink(sw, node, up, width, sched, group, small, port, host, label, flow, now) -> uplink 0..width-1
     next_label(hx, at, host, flow, seq, now) -> label 0..65535
     on_ack(hx, at, host, label, ecn, now)
-    on_loss(hx, at, host, label, congested, now)
+    on_loss(hx, at, host, label, congested, silent, now)
 
 (`base.py` says what they are). It is plain Python of the kind that numba compiles; `@njit` may stand before it. It can read the state
 and write its own registers, `sw.reg[sw.first[node] + i]` or `hx.reg[at + i]`, and draws random numbers from `sw.rng` or `hx.rng`.
@@ -33,7 +33,7 @@ FUNCTIONS = {
     "choose_uplink": "sw node up width sched group small port host label flow now".split(),
     "next_label": "hx at host flow seq now".split(),
     "on_ack": "hx at host label ecn now".split(),
-    "on_loss": "hx at host label congested now".split(),
+    "on_loss": "hx at host label congested silent now".split(),
 }
 SETTINGS = {"title": "", "registers_per_switch": 0, "registers_per_flow": 0, "par": ()}
 MOST_REGISTERS = 1 << 24  # of a switch, or of a flow

@@ -161,9 +161,9 @@ def acked_own(hx, at, host, label, ecn, now):
 
 
 @inner(forceinline=False)
-def lost_own(hx, at, host, label, congested, now):
+def lost_own(hx, at, host, label, congested, silent, now):
     """Call the user's function, if there is one."""
     if hx.own[0, LOST] != 0:
-        _, raised = call_at(hx.own[0, LOST], hx, (at, host, label, congested, now))
+        _, raised = call_at(hx.own[0, LOST], hx, (at, host, label, congested, silent, now))
         if raised != 0:
             note(hx.own, host, LOST, 0, raised, now)

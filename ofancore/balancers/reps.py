@@ -91,7 +91,7 @@ def on_ack_reps(hx, at, host, label, ecn, now):
 
 
 @inner
-def on_loss_reps(hx, at, host, label, congested, now):
+def on_loss_reps(hx, at, host, label, congested, silent, now):
     """Freeze, unless congestion explains the loss, or frozen or exploring already."""
     reg = hx.reg
     if hx.par[0] != 0 and congested == 0 and reg[at + FROZEN] == 0 and reg[at + EXPLORE] == 0:

@@ -25,9 +25,9 @@ def register(w, flow):
 
 
 @inner
-def tell_loss(w, h, flow, label, congested, now):
+def tell_loss(w, h, flow, label, congested, silent, now):
     """Tell the balancer of a lost packet."""
-    on_loss(w.conf[c.HOST_CODE], w.hx, register(w, flow), h, label, congested, now)
+    on_loss(w.conf[c.HOST_CODE], w.hx, register(w, flow), h, label, congested, silent, now)
 
 
 @inner
@@ -65,14 +65,14 @@ def set_state(w, flow, seq, state):
 
 
 @inner
-def lose_packet(w, h, flow, seq, congested, now):
+def lose_packet(w, h, flow, seq, congested, silent, now):
     """Take a packet for lost, to be sent again, and tell the balancer."""
     tx = w.tx
     set_state(w, flow, seq, c.TAKEN_FOR_LOST)
     tx[flow, c.FLYING] -= 1
     tx[flow, c.LOST_FROM] = seq if tx[flow, c.LOST_PACKETS] == 0 else min(seq, tx[flow, c.LOST_FROM])
     tx[flow, c.LOST_PACKETS] += 1
-    tell_loss(w, h, flow, label_of(w, flow, seq), congested, now)
+    tell_loss(w, h, flow, label_of(w, flow, seq), congested, silent, now)
 
 
 @inner
@@ -157,7 +157,7 @@ def hear_ack(w, block, h, now, word):
             scan = max(tx[flow, c.SCAN], una)
             while scan <= tx[flow, c.HIGH] - conf[c.REORDER]:
                 if state_of(w, flow, scan) == c.ON_WAY:
-                    lose_packet(w, h, flow, scan, 1, now)
+                    lose_packet(w, h, flow, scan, 1, 0, now)
                     lost += 1
                 scan += 1
             tx[flow, c.SCAN] = scan
@@ -176,7 +176,6 @@ def hear_nack(w, block, h, now, word):
     tx, conf = w.tx, w.conf
     flow = word >> FLOW_AT
     seq = (word >> SEQ_AT) & SEQ_MASK
-    label = (word >> LABEL_AT) & LABEL_MASK
     if seq < tx[flow, c.UNA]:
         return
     n = 0
@@ -191,12 +190,12 @@ def hear_nack(w, block, h, now, word):
         if n > 0:
             hear_acks(conf[c.CONGESTION], w.cs, flow, now, -1, word & 1, n, flying)
         if lost:
-            tell_loss(w, h, flow, label, 1, now)
+            tell_loss(w, h, flow, label_of(w, flow, seq), 1, 0, now)
     else:
         state = state_of(w, flow, seq)
         lost = state == c.ON_WAY or state == c.ON_WAY_AGAIN
         if lost:
-            lose_packet(w, h, flow, seq, 1, now)
+            lose_packet(w, h, flow, seq, 1, 0, now)
     if lost:
         hear_losses(conf[c.CONGESTION], w.cs, flow, now, 1, cause.NACK, tx[flow, c.FLYING])
     count_acked(w, block, h, now, flow, n)
@@ -215,7 +214,8 @@ def hear_notice(w, block, h, now, word):
             hear_acks(w.conf[c.CONGESTION], w.cs, flow, now, -1, word & 1, 1, w.tx[flow, c.FLYING])
         count_acked(w, block, h, now, flow, 1)
         return
-    tell_loss(w, h, flow, (word >> LABEL_AT) & LABEL_MASK, word & 1, now)
+    congested = word & 1
+    tell_loss(w, h, flow, (word >> LABEL_AT) & LABEL_MASK, congested, 1 - congested, now)
     w.tx[flow, c.TO_SEND] += 1
     w.stats[block, c.REPLACED] += 1
     if w.conf[c.CLOSED] != 0:
@@ -237,7 +237,7 @@ def time_out(w, h, now, flow):
                 tx[flow, c.NEW] = una
                 tx[flow, c.FLYING] = 0
                 lost = 1
-                tell_loss(w, h, flow, label_of(w, flow, una), is_congested(w, flow, now), now)
+                tell_loss(w, h, flow, label_of(w, flow, una), is_congested(w, flow, now), 1, now)
     else:
         for seq in range(tx[flow, c.UNA], tx[flow, c.NEW]):
             state = state_of(w, flow, seq)
@@ -246,7 +246,7 @@ def time_out(w, h, now, flow):
                 if ends > now:
                     earliest = min(earliest, ends)
                 else:
-                    lose_packet(w, h, flow, seq, is_congested(w, flow, now), now)
+                    lose_packet(w, h, flow, seq, is_congested(w, flow, now), 1, now)
                     lost += 1
     tx[flow, c.DEADLINE] = earliest
     if lost > 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ofancore.reference.senders import FreshSender, PathSender, PlbSender, RepsSender, SenderTwin, SubflowSender
+from ofancore.reference.sprayers import BitmapSender, MixedSender, PrimeSender, SkippingSender, TurnSender, WhackSender
 from ofancore.reference.switches import (
     BinnedQueue,
     ByPath,
@@ -22,6 +23,12 @@ TWINS: dict[str, tuple[type[SwitchTwin], type[SenderTwin]]] = {
     "plb": (Hashing, PlbSender),
     "ops": (Hashing, FreshSender),
     "reps": (Hashing, RepsSender),
+    "host_rr": (Hashing, TurnSender),
+    "strack": (Hashing, SkippingSender),
+    "uec_bitmap": (Hashing, BitmapSender),
+    "uec_mixed": (Hashing, MixedSender),
+    "whack_a_mole": (ByPath, WhackSender),
+    "prime": (ByPath, PrimeSender),
     "switch_rr": (RoundRobin, SenderTwin),
     "spectrum_ar": (BinnedQueue, SenderTwin),
     "jsq": (ShortestQueue, SenderTwin),

@@ -58,5 +58,5 @@ class Erasure(Transport):
         """One more coded packet will do for it."""
         self.settled(packet)
         self.flow.to_send += 1
-        self.tell_balancer(now, packet.label, congested)
+        self.tell_balancer(now, packet.label, congested, silent=not congested)
         self.tell_loss(now, 1, NACKED)

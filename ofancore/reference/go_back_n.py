@@ -73,7 +73,7 @@ class GoBackN(Timed):
         if self.next > self.una:
             self.next = self.una
             self.tell_loss(now, 1, NACKED)
-            self.tell_balancer(now, packet.label, True)
+            self.tell_balancer(now, self.sent[self.una].label, congested=True, silent=False)
 
     def on_timer(self, now):
         self.deadline = math.inf
@@ -85,7 +85,7 @@ class GoBackN(Timed):
             return
         self.next = self.una
         self.flow.timeouts += 1
-        self.tell_balancer(now, first.label, self.congested(now))
+        self.tell_balancer(now, first.label, self.congested(now), silent=True)
         self.tell_loss(now, 1, TIMED_OUT)
 
     # --- receiver

@@ -98,7 +98,7 @@ class Selective(Timed):
         if n > 0:
             self.tell_ack(now, rtt, packet.ecn, n)
         for seq in overtaken:
-            self.tell_balancer(now, self.sent[seq].label, True)
+            self.tell_balancer(now, self.sent[seq].label, congested=True, silent=False)
         if overtaken:
             self.tell_loss(now, len(overtaken), REORDERED)
 
@@ -112,7 +112,7 @@ class Selective(Timed):
             self.lose(seq)
         self.deadline = min((self.sent[seq].at + self.rto for seq in range(self.una, self.next) if self.flies(seq)), default=math.inf)
         for seq in late:
-            self.tell_balancer(now, self.sent[seq].label, self.congested(now))
+            self.tell_balancer(now, self.sent[seq].label, self.congested(now), silent=True)
         if late:
             self.flow.timeouts += 1
             self.tell_loss(now, len(late), TIMED_OUT)
@@ -174,4 +174,4 @@ class Trim(Selective):
         if packet.seq >= self.una and self.flies(packet.seq):
             self.lose(packet.seq)
             self.tell_loss(now, 1, NACKED)
-            self.tell_balancer(now, packet.label, True)
+            self.tell_balancer(now, self.sent[packet.seq].label, congested=True, silent=False)

@@ -25,7 +25,7 @@ class SenderTwin:
     def on_ack(self, host, flow, label, ecn, now) -> None:
         pass
 
-    def on_loss(self, host, flow, label, congested, now) -> None:
+    def on_loss(self, host, flow, label, congested, silent, now) -> None:
         pass
 
 
@@ -177,7 +177,7 @@ class RepsSender(SenderTwin):
             ring.head = (ring.head + 1) % 8
             ring.filled = min(ring.filled + 1, 8)
 
-    def on_loss(self, host, flow, label, congested, now):
+    def on_loss(self, host, flow, label, congested, silent, now):
         ring = self.flows[flow]
         if self.parameters["freeze_on_loss"] and not congested and not ring.frozen and not ring.explore:
             ring.frozen = True

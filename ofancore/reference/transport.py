@@ -144,8 +144,8 @@ class Transport:
     def tell_ack(self, now: int, rtt: int, ecn: int, n: int) -> None:
         self.control.on_ack(float(now), float(rtt), bool(ecn), float(n), float(self.inflight))
 
-    def tell_balancer(self, now: int, label: int, congested: bool) -> None:
-        self.balancer.on_loss(self.flow.src, self.flow.number, label, congested, now)
+    def tell_balancer(self, now: int, label: int, congested: bool, silent: bool) -> None:
+        self.balancer.on_loss(self.flow.src, self.flow.number, label, congested, silent, now)
 
     def tell_loss(self, now: int, n: int, cause: int) -> None:
         self.control.on_loss(float(now), float(n), cause, float(self.inflight))

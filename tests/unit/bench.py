@@ -69,8 +69,8 @@ class Sender:
     def ack(self, label, ecn=0, now=0):
         on_ack(self.code, self.hx, 0, 0, label, ecn, now)
 
-    def loss(self, now=0, congested=0):
-        on_loss(self.code, self.hx, 0, 0, 0, congested, now)
+    def loss(self, now=0, congested=0, label=0, silent=0):
+        on_loss(self.code, self.hx, 0, 0, label, congested, silent, now)
 
 
 def shape_of(radix, **kinds):

@@ -63,7 +63,14 @@ def test_kernel_and_twin_agree_on_random_asks(kind):
     rng = np.random.default_rng(17)
     width = 4
     parameters = {"reshuffle_wraps": 2, "pipes": 2, "A": 4, "C": 4, "bin_ticks": [50, 100, 200], "change_threshold": 0.4}
-    constants = {"switch_rr": [2], "pofan": [2], "host_dr": [4, 4, 1, 10], "spectrum_ar": [3, 50, 100, 200]}.get(kind, [])
+    constants = {
+        "switch_rr": [2],
+        "pofan": [2],
+        "host_dr": [4, 4, 1, 10],
+        "spectrum_ar": [3, 50, 100, 200],
+        "whack_a_mole": [4, 8, 16, 10],
+        "prime": [4, 4, 16, 10],
+    }.get(kind, [])
     start = [1, 0, 2, 0, 3, 1] if kind == "switch_rr" else [int(r) for r in rng.integers(0, 4, 64)]
     queues = [int(q) for q in rng.integers(0, 300, width)]
     bench = Bench(kind, width, start, constants, queues, seed=6)
