@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ofancore.balancers.base import N_ORDERS, HostState, Shape, SwitchState
+from ofancore.balancers.base import N_CONSTANTS, N_ORDERS, Balancer, HostState, Shape, SwitchState
 from ofancore.bits import pack_route
 from ofancore.bounds import Times, dag_bound, group_bounds, lower_bound, rho_max
 from ofancore.congestion import CongestionState, PathTimes
@@ -28,7 +28,7 @@ from ofancore.scenario import Scenario
 from ofancore.units import TICKS_PER_NS, serialisation_ticks, ticks, ticks_per_byte
 from ofancore.workloads import Flows
 
-STREAMS = ("workload", "failures", "jitter", "balancer", "nodes")
+STREAMS = ("workload", "failures", "jitter", "balancer", "nodes", "deployment")  # new ones at the end, or all results change
 
 
 def stream(scenario: Scenario, name: str) -> np.random.Generator:
@@ -56,6 +56,7 @@ class Inputs:
     sched_of: np.ndarray
     sched_first: np.ndarray
     pace: np.ndarray
+    schemes: list[Balancer]  # of every edge switch, then of every aggregation switch with uplinks
     sw: SwitchState
     hx: HostState
     cs: CongestionState
@@ -107,16 +108,18 @@ def prepare(scenario: Scenario) -> Inputs:
     link = link_rows(scenario, times, np.ones(fabric.n_links))
     cuts, change, changed, sched_of, sched_first, orders, schedules = _failure_arrays(scenario, fabric, damage, times)
 
-    shape = Shape(fabric, flows.src, flows.dst, base_rtt, buffer)
+    shape = Shape(fabric, flows.src, flows.dst, base_rtt, buffer, flows.packets, flows.group, flows.after)
     rng = stream(scenario, "balancer")
     balancer = scenario.balancer
-    parts = [balancer.init_switch(shape, EDGE, rng) for _ in range(fabric.n_edges)]
-    parts += [balancer.init_switch(shape, AGG, rng) for _ in range(fabric.n_aggs if fabric.C else 0)]
-    first = np.zeros(fabric.n_nodes, np.int64)
+    schemes = balancer.at_switches(shape, stream(scenario, "deployment"))
+    parts = [scheme.init_switch(shape, EDGE if i < fabric.n_edges else AGG, rng) for i, scheme in enumerate(schemes)]
+    first, code = np.zeros(fabric.n_nodes, np.int64), np.full(fabric.n_nodes, balancer.switch_code, np.int64)
     ends = np.cumsum([0, *(len(p) for p in parts)])
-    first[fabric.node_base[1] : fabric.node_base[1] + len(parts)] = ends[:-1]
+    switches = slice(fabric.node_base[1], fabric.node_base[1] + len(parts))
+    first[switches] = ends[:-1]
+    code[switches] = [scheme.switch_code for scheme in schemes]
     host_reg, host_index = balancer.init_hosts(shape, rng)
-    par = np.zeros(8, np.int64)
+    par = np.zeros(N_CONSTANTS, np.int64)
     constants = balancer.constants(shape)
     par[: len(constants)] = constants
     own = balancer.own(fabric.n_nodes)
@@ -132,6 +135,7 @@ def prepare(scenario: Scenario) -> Inputs:
         rng=node_rng,
         salt=nodes.integers(0, 2**32, fabric.n_nodes, dtype=np.int64),
         par=par,
+        code=code,
         own=own,
     )
     path_at, paths = np.zeros((1, 2), np.int64), np.zeros(1, np.int32)
@@ -161,7 +165,6 @@ def prepare(scenario: Scenario) -> Inputs:
     congestion, recovery, workload = scenario.congestion, scenario.recovery, scenario.workload
     path = PathTimes(slot, base_rtt, sizes + packet.gap_bytes, isinstance(recovery, Trim))
     conf = np.zeros(c.CONF_ENTRIES, np.int64)
-    conf[c.SWITCH_CODE] = balancer.switch_code
     conf[c.HOST_CODE] = balancer.host_code
     conf[c.FRESH_ACKS] = packet.ack_label == "fresh"
     conf[c.PATH_ACKS] = balancer.path_acks
@@ -212,6 +215,7 @@ def prepare(scenario: Scenario) -> Inputs:
         sched_of=sched_of,
         sched_first=sched_first,
         pace=pace,
+        schemes=schemes,
         sw=sw,
         hx=hx,
         cs=congestion.state(base, path),

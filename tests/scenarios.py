@@ -226,9 +226,25 @@ def balancers(draw, kinds=tuple(BALANCERS)):
         "ops": {"labels": st.sampled_from([65_536, 4, 1]), "order": st.sampled_from(["random", "permuted"])},
         "switch_rr": {"reshuffle_wraps": st.integers(0, 3), "size_bins": st.booleans()},
         "jsq": {"ties": st.sampled_from(["random", "first"])},
-        "spectrum_ar": {"bins": st.sampled_from([[0.05, 0.1, 0.2], [0.01], [0.001, 0.5, 0.9, 1.0]])},
+        "spectrum_ar": {
+            "bins": st.sampled_from([[0.05, 0.1, 0.2], [0.01], [0.001, 0.5, 0.9, 1.0]]),
+            "sample_ns": st.sampled_from([None, None, 100.0, 1.0, 3_000.0]),
+        },
         "host_dr": {"digit_reversed": st.booleans()},
         "pofan": {"pipes": st.sampled_from([1, 2, 3, 4])},
+        "flowlet": {
+            "gap_ns": st.sampled_from([None, 0.001, 50.0, 400.0]),
+            "entries": st.sampled_from([64, 1, 3]),
+            "timer": st.sampled_from(["exact", "age_bit"]),
+        },
+        "drill": {"samples": st.integers(1, 3), "memory": st.integers(0, 3), "engines": st.integers(1, 3)},
+        "diffflow": {"threshold_packets": st.sampled_from([3, 0, 10]), "entries": st.sampled_from([64, 1, 3])},
+        "ethereal": {"per": st.sampled_from(["host", "edge"])},
+        "partial": {
+            "share": st.sampled_from([0.5, 0.0, 0.3, 1.0]),
+            "rest": st.sampled_from(["rsq", "switch_rr", "ecmp", "spectrum_ar"]),
+            "tier": st.sampled_from(["both", "edge", "agg"]),
+        },
     }
     return {"kind": kind, **{key: draw(values) for key, values in own.get(kind, {}).items()}}
 

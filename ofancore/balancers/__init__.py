@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from ofancore.balancers import base as b
 from ofancore.balancers.base import Balancer, HostState, Shape, SwitchState
+from ofancore.balancers.diffflow import DiffFlow, choose_by_length
+from ofancore.balancers.drill import Drill, choose_by_drill
 from ofancore.balancers.ecmp import Ecmp, choose_by_hash, label_of_flow
+from ofancore.balancers.ethereal import Ethereal, label_part
+from ofancore.balancers.flowlet import Flowlet, choose_by_flowlet
 from ofancore.balancers.host_dr import HostDr, choose_by_path, label_path
 from ofancore.balancers.host_rr import HostRr, label_in_turn
 from ofancore.balancers.jsq import Jsq, choose_shortest
 from ofancore.balancers.ofan import Ofan, choose_by_group
 from ofancore.balancers.ops import Ops, label_fresh
 from ofancore.balancers.own import Own, acked_own, choose_own, label_own, lost_own
+from ofancore.balancers.partial import Partial
 from ofancore.balancers.plb import Plb, label_plb, on_ack_plb
 from ofancore.balancers.pofan import Pofan, choose_by_pipe
 from ofancore.balancers.prime import Prime, label_prime, on_ack_prime, on_loss_prime
@@ -34,6 +39,8 @@ BALANCERS: dict[str, type[Balancer]] = {
     "ecmp": Ecmp,
     "subflow": Subflow,
     "plb": Plb,
+    "flowlet": Flowlet,
+    "ethereal": Ethereal,
     "ops": Ops,
     "reps": Reps,
     "host_rr": HostRr,
@@ -45,11 +52,14 @@ BALANCERS: dict[str, type[Balancer]] = {
     "switch_rr": SwitchRr,
     "spectrum_ar": SpectrumAr,
     "jsq": Jsq,
+    "drill": Drill,
     "rsq": Rsq,
+    "diffflow": DiffFlow,
     "host_dr": HostDr,
     "switch_dr": SwitchDr,
     "ofan": Ofan,
     "pofan": Pofan,
+    "partial": Partial,
 }
 
 __all__ = ["BALANCERS", "Balancer", "HostState", "Own", "Shape", "SwitchState"]
@@ -74,9 +84,15 @@ def choose_uplink(code, sw, node, up, width, sched, group, small, port, host, la
         return choose_binned(sw, node, up, width, sched, group, small, port, host, label, flow, now)
     if code == b.BY_HOST:
         return choose_by_host(sw, node, up, width, sched, group, small, port, host, label, flow, now)
+    if code == b.BY_PIPE:
+        return choose_by_pipe(sw, node, up, width, sched, group, small, port, host, label, flow, now)
+    if code == b.BY_FLOWLET:
+        return choose_by_flowlet(sw, node, up, width, sched, group, small, port, host, label, flow, now)
+    if code == b.BY_DRILL:
+        return choose_by_drill(sw, node, up, width, sched, group, small, port, host, label, flow, now)
     if code == b.BY_OWN:
         return choose_own(sw, node, up, width, sched, group, small, port, host, label, flow, now)
-    return choose_by_pipe(sw, node, up, width, sched, group, small, port, host, label, flow, now)
+    return choose_by_length(sw, node, up, width, sched, group, small, port, host, label, flow, now)
 
 
 @inner
@@ -92,6 +108,8 @@ def next_label(code, hx, at, host, flow, seq, now):
         return label_reps(hx, at, host, flow, seq, now)
     if code == b.PLB_LABEL:
         return label_plb(hx, at, host, flow, seq, now)
+    if code == b.PART_LABEL:
+        return label_part(hx, at, host, flow, seq, now)
     if code == b.TURN_LABEL:
         return label_in_turn(hx, at, host, flow, seq, now)
     if code == b.STRACK_LABEL:

@@ -32,11 +32,12 @@ from ofancore.jit import inner
 
 N_ORDERS = 64  # random port orders a tier; every pointer draws its own among them
 MOST_REGISTERS = 1 << 28  # of all hosts: 2 GiB
+N_CONSTANTS = 9  # integers of a balancer's own
 
 # decision codes of the `if` chains in `balancers/__init__.py`
-BY_HASH, BY_PATH, BY_RSQ, BY_RR, BY_JSQ, BY_BINNED, BY_HOST, BY_GROUP, BY_PIPE, BY_OWN = range(10)
-FLOW_LABEL, SUBFLOW_LABEL, FRESH_LABEL, PLB_LABEL, REPS_LABEL, PATH_LABEL = range(6)
-TURN_LABEL, WHACK_LABEL, PRIME_LABEL, STRACK_LABEL, BITMAP_LABEL, MIXED_LABEL, OWN_LABEL = range(6, 13)
+BY_HASH, BY_PATH, BY_RSQ, BY_RR, BY_JSQ, BY_BINNED, BY_HOST, BY_GROUP, BY_PIPE, BY_FLOWLET, BY_DRILL, BY_LENGTH, BY_OWN = range(13)
+FLOW_LABEL, SUBFLOW_LABEL, FRESH_LABEL, PLB_LABEL, REPS_LABEL, PATH_LABEL, PART_LABEL = range(7)
+TURN_LABEL, WHACK_LABEL, PRIME_LABEL, STRACK_LABEL, BITMAP_LABEL, MIXED_LABEL, OWN_LABEL = range(7, 14)
 NO_OWN = np.zeros((1, 5), np.int64)  # `own` where no function of a user's is called
 
 
@@ -51,7 +52,8 @@ class SwitchState(NamedTuple):
     link: np.ndarray  # int64[n_links, columns]: the queues (engine/layout.py); a kernel may read FREE = column 0
     rng: np.ndarray  # uint64[n_nodes]
     salt: np.ndarray  # int64[n_nodes]: hash salts
-    par: np.ndarray  # int64[8]: the balancer's own constants
+    par: np.ndarray  # int64[N_CONSTANTS]: the balancer's own constants
+    code: np.ndarray  # int64[n_nodes]: decision code of each switch
     own: np.ndarray = NO_OWN  # int64[1 or 1 + n_nodes, 5]: a user's functions (see `own.py`)
 
 
@@ -61,10 +63,10 @@ class HostState(NamedTuple):
     reg: np.ndarray  # int64[registers]
     index: np.ndarray  # int64[2 * n_flows] (a single entry where unused)
     rng: np.ndarray  # uint64[n_nodes]
-    par: np.ndarray  # int64[8]
+    par: np.ndarray  # int64[N_CONSTANTS]
     known: np.ndarray  # int64[1]: 1 once hosts know of the failures (the time G)
     path_at: np.ndarray  # int64[registers, 2]: offset and length in `paths`; length 0: all paths survive (one row if unused)
-    paths: np.ndarray  # int32[...]: surviving paths, in the order in which they are taken
+    paths: np.ndarray  # int32[...]: surviving paths, in the order in which they are taken, or what stands in for each path
     own: np.ndarray = NO_OWN  # as in SwitchState
 
 
@@ -77,6 +79,9 @@ class Shape:
     flow_dst: np.ndarray  # int64[n_flows]
     base_rtt_ticks: int
     buffer_ticks: int
+    flow_packets: np.ndarray | None = None  # int64[n_flows]; None, and below: a balancer that needs it takes all flows to be alike
+    flow_group: np.ndarray | None = None  # int64[n_flows]: the collective
+    flow_after: np.ndarray | None = None  # int64[n, 2]: pairs (earlier, later) of flows, the later one waiting for the earlier
 
     def width(self, tier: int) -> int:
         """Uplinks of a switch of that tier."""
@@ -101,6 +106,10 @@ class Balancer(BaseModel):
     ecn_fraction: ClassVar[float] = 0.10  # marking threshold the scheme wants, as a share of the buffer
 
     # --- switch side
+    def at_switches(self, shape: Shape, rng: np.random.Generator) -> list[Balancer]:
+        """The scheme of every edge switch, then of every aggregation switch with uplinks: itself, but for partial deployment."""
+        return [self] * (shape.fabric.n_edges + (shape.fabric.n_aggs if shape.fabric.C else 0))
+
     def switch_registers(self, shape: Shape, tier: int) -> int:
         """int32 registers that a switch of a tier with uplinks needs."""
         return 0
@@ -136,7 +145,7 @@ class Balancer(BaseModel):
         return 0
 
     def constants(self, shape: Shape) -> list[int]:
-        """Up to 8 integers for `par`."""
+        """Up to N_CONSTANTS integers for `par`."""
         return []
 
     # --- a user's functions (see `own.py`); built-in schemes have none

@@ -42,7 +42,7 @@ FILE_KIND = "own"
 # states of the types that every run has
 _INTS, _TABLE, _SLOTS, _RANDOM = np.zeros(1, np.int64), np.zeros((1, 2), np.int64), np.zeros(1, np.int32), np.zeros(1, np.uint64)
 EXAMPLES = {
-    "sw": SwitchState(_SLOTS, _INTS, np.zeros((1, 1), np.int32), _TABLE, _SLOTS, _TABLE, _RANDOM, _INTS, _INTS),
+    "sw": SwitchState(_SLOTS, _INTS, np.zeros((1, 1), np.int32), _TABLE, _SLOTS, _TABLE, _RANDOM, _INTS, _INTS, _INTS),
     "hx": HostState(_INTS, _INTS, _RANDOM, _INTS, _INTS, _TABLE, _SLOTS),
 }
 

@@ -16,6 +16,7 @@ from pydantic import Field
 
 from ofancore.balancers.base import BY_PATH, PATH_LABEL, Balancer, Shape, slot, slots_of
 from ofancore.balancers.switch_rr import leads
+from ofancore.fabric import Fabric
 from ofancore.jit import inner
 
 
@@ -61,9 +62,7 @@ class HostDr(Balancer):
         receiver = np.stack([shape.flow_dst, shape.flow_src], axis=1).ravel()
         for at, e, g in zip(index, fabric.edge_of(sender), fabric.edge_of(receiver)):
             if (e, g) not in rows:
-                p, q = e // fabric.E, g // fabric.E
-                alive = ((low[e] > 0) & (low[g] > 0))[:, None] & ((high[p] > 0) & (high[q] > 0) if p != q else True)
-                alive = np.broadcast_to(alive, (a, c))
+                alive = alive_between(fabric, low, high, e, g)
                 walk = [path_of_step(s, a, c, self.digit_reversed) for s in range(a * c)]
                 walk = [path for path in walk if alive[path % a, path // a]]
                 whole = len(walk) == a * c or e == g
@@ -76,6 +75,14 @@ class HostDr(Balancer):
         n = shape.fabric.n_hosts
         sends = np.unique(np.concatenate([shape.flow_src * n + shape.flow_dst, shape.flow_dst * n + shape.flow_src])) // n
         return 2 * 2 * int(np.bincount(sends).max()) if len(sends) else 0  # two bins of two bytes a destination
+
+
+def alive_between(fabric: Fabric, low: np.ndarray, high: np.ndarray, e: int, g: int) -> np.ndarray:
+    """bool[A, max(C, 1)]: the paths (aggregation index, core index) between two edge switches without a dead cable; the arrays as in
+    `Balancer.init_paths`."""
+    p, q = e // fabric.E, g // fabric.E
+    alive = ((low[e] > 0) & (low[g] > 0))[:, None] & ((high[p] > 0) & (high[q] > 0) if p != q else True)
+    return np.broadcast_to(alive, (fabric.A, max(fabric.C, 1)))
 
 
 @inner

@@ -186,7 +186,6 @@ FAULT_SPILL, FAULT_LOST, FAULT_ACKS, FAULT_UPLINK = 1, 2, 3, 4
 
 # --- conf[CONF_ENTRIES]: constants of the run
 (
-    SWITCH_CODE,
     HOST_CODE,
     FRESH_ACKS,  # ACKs draw labels of their own
     PATH_ACKS,  # ACKs take the receiver's own path pointers
@@ -215,7 +214,7 @@ FAULT_SPILL, FAULT_LOST, FAULT_ACKS, FAULT_UPLINK = 1, 2, 3, 4
     DATA_LOG,  # binary logarithms of the places of a port's two lines in `line`
     CONTROL_LOG,
     LOSS,  # probability that a switch loses a packet, in parts of LOSS_UNIT
-) = range(29)
+) = range(28)
 LOSS_UNIT = 1 << 30
 CONF_ENTRIES = 32
 

@@ -147,7 +147,7 @@ def forward(w, block, node, tier, known, begin, n):
         me, first, n_down = -1, 0, w.conf[c.N_PODS]
     prefetch_outputs(w, up, width)
     prefetch_outputs(w, down, n_down)
-    code = w.conf[c.SWITCH_CODE]
+    code = w.sw.code[node]
     hashed = code == BY_HASH and known < 0  # a choice that changes nothing, so it may be made for packets on their way down too
     fresh = w.conf[c.FRESH_ACKS] != 0
     loss = w.conf[c.LOSS]

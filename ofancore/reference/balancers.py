@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from ofancore.reference.senders import FreshSender, PathSender, PlbSender, RepsSender, SenderTwin, SubflowSender
+from ofancore.reference.senders import FreshSender, PartSender, PathSender, PlbSender, RepsSender, SenderTwin, SubflowSender
 from ofancore.reference.sprayers import BitmapSender, MixedSender, PrimeSender, SkippingSender, TurnSender, WhackSender
 from ofancore.reference.switches import (
     BinnedQueue,
+    ByLength,
     ByPath,
+    Drill,
+    Flowlets,
     Hashing,
     PerGroup,
     PerHost,
@@ -21,6 +24,8 @@ TWINS: dict[str, tuple[type[SwitchTwin], type[SenderTwin]]] = {
     "ecmp": (Hashing, SenderTwin),
     "subflow": (Hashing, SubflowSender),
     "plb": (Hashing, PlbSender),
+    "flowlet": (Flowlets, SenderTwin),
+    "ethereal": (ByPath, PartSender),
     "ops": (Hashing, FreshSender),
     "reps": (Hashing, RepsSender),
     "host_rr": (Hashing, TurnSender),
@@ -32,9 +37,12 @@ TWINS: dict[str, tuple[type[SwitchTwin], type[SenderTwin]]] = {
     "switch_rr": (RoundRobin, SenderTwin),
     "spectrum_ar": (BinnedQueue, SenderTwin),
     "jsq": (ShortestQueue, SenderTwin),
+    "drill": (Drill, SenderTwin),
     "rsq": (RandomUplink, SenderTwin),
+    "diffflow": (ByLength, SenderTwin),
     "host_dr": (ByPath, PathSender),
     "switch_dr": (PerHost, SenderTwin),
     "ofan": (PerGroup, SenderTwin),
     "pofan": (PerPipe, SenderTwin),
+    "partial": (PerGroup, SenderTwin),  # at the switches that have it; the others have the twin of their own scheme
 }

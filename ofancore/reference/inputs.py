@@ -30,7 +30,6 @@ def inputs_of(prepared: Prepared, until: int | None = None) -> Inputs:
     base_rtt = round_trip(healthy, 6 if fabric.P > 1 else 4)
     recovery = scenario.recovery.model_dump()
     control = control_keys(scenario, healthy, base_rtt)
-    tiers = [EDGE, AGG] if fabric.C else [EDGE]
     return Inputs(
         pods=fabric.P,
         edges_per_pod=fabric.E,
@@ -40,12 +39,13 @@ def inputs_of(prepared: Prepared, until: int | None = None) -> Inputs:
         links=[healthy] * fabric.n_links,
         flows=flow_specs(prepared, healthy, control),
         balancer=scenario.balancer.kind,
-        parameters=parameters(scenario, fabric, base_rtt)
+        parameters=parameters(prepared, base_rtt)
         | {
             "ends": [edge_pair(fabric, src, dst) for src, dst in zip(prepared.flows.src, prepared.flows.dst)],
             "cut": cut_paths(fabric, broken),
         },
-        registers=switch_registers(prepared, tiers),
+        schemes=schemes(prepared),
+        registers=switch_registers(prepared),
         host_registers=prepared.hx.reg.tolist(),
         host_index=prepared.hx.index.tolist(),
         random_states=prepared.sw.rng.tolist(),
@@ -175,23 +175,34 @@ def follower_of(fabric, healthy: LinkSpec, place: int, number: int, src: int) ->
     return Follower(number, links_between(fabric, place, src) * (healthy.delay + healthy.ack))
 
 
-def parameters(scenario, fabric, base_rtt) -> dict:
-    """The balancer's keys, and what some of them mean in ticks."""
-    out = {**scenario.balancer.model_dump(), "A": fabric.A, "C": fabric.C, "base_rtt": base_rtt}
+def parameters(prepared: Prepared, base_rtt) -> dict:
+    """The balancer's keys, with those of the schemes that switches run in its name, and what some of them mean in ticks."""
+    scenario, fabric = prepared.scenario, prepared.fabric
+    out = {"A": fabric.A, "C": fabric.C, "base_rtt": base_rtt}
+    for scheme in [*prepared.schemes, scenario.balancer]:
+        out |= scheme.model_dump()
     buffer = round(scenario.fabric.buffer_bytes * 8000 / scenario.fabric.link_gbps)
     out["bin_ticks"] = [round(share * buffer) for share in out.get("bins", [])]
     out["freeze_ticks"] = round(out.get("freeze_ns", 0) * 1000)
+    out["gap_ticks"] = base_rtt // 2 if out.get("gap_ns") is None else round(out["gap_ns"] * 1000)
+    out["sample_ticks"] = None if out.get("sample_ns") is None else round(out["sample_ns"] * 1000)
     return out
 
 
-def switch_registers(prepared: Prepared, tiers: list[int]) -> dict[int, list[int]]:
+def schemes(prepared: Prepared) -> dict[int, str]:
+    """The scheme of each switch that has a choice, where that may differ: which switches have which is drawn."""
+    first_edge = prepared.fabric.node_base[1]
+    return {first_edge + i: scheme.kind for i, scheme in enumerate(prepared.schemes)}
+
+
+def switch_registers(prepared: Prepared) -> dict[int, list[int]]:
     fabric, sw = prepared.fabric, prepared.sw
     shape = Shape(fabric, prepared.flows.src, prepared.flows.dst, 0, 0)
     registers = {}
-    for tier in tiers:
-        count = prepared.scenario.balancer.switch_registers(shape, tier)
-        for node in range(fabric.node_base[tier], fabric.node_base[tier + 1]):
-            registers[node] = sw.reg[sw.first[node] : sw.first[node] + count].tolist()
+    for i, scheme in enumerate(prepared.schemes):
+        node = fabric.node_base[1] + i
+        count = scheme.switch_registers(shape, EDGE if i < fabric.n_edges else AGG)
+        registers[node] = sw.reg[sw.first[node] : sw.first[node] + count].tolist()
     return registers
 
 

@@ -59,7 +59,8 @@ class Inputs:
     links: list[LinkSpec]  # by link number
     flows: list[FlowSpec]
     balancer: str
-    parameters: dict  # of the balancer, and A, C, base_rtt, bin_ticks, freeze_ticks
+    parameters: dict  # of the balancer, and A, C, base_rtt, bin_ticks, freeze_ticks, gap_ticks, sample_ticks
+    schemes: dict[int, str]  # what each switch with a choice runs
     registers: dict[int, list[int]]  # initial ones, by switch
     host_registers: list[int]
     host_index: list[int]
@@ -171,9 +172,10 @@ class Run:
 
     def make_balancers(self):
         given = self.inputs
-        switch_twin, sender_twin = TWINS[given.balancer]
+        _, sender_twin = TWINS[given.balancer]
         for switch in [switch for switch in self.switches if switch.up]:
             registers = given.registers.get(switch.number, [])
+            switch_twin, _ = TWINS[given.schemes[switch.number]]
             switch.twin = switch_twin(
                 registers, given.parameters, len(switch.up), switch.tier, given.salts[switch.number], switch.rng,
                 given.orders[switch.tier], switch.queue_of,

@@ -86,6 +86,23 @@ class PathSender(SenderTwin):
         return [j + a * i for j, i in places]
 
 
+class PartSender(SenderTwin):
+    """Ethereal: a flow's packets go to its parts in turn, the parts to consecutive paths."""
+
+    def next_label(self, host, flow, small, seq, now):
+        at = self.index[2 * flow]
+        first, parts, paths = self.kept[at : at + 3]
+        path = (first + seq % parts) % paths
+        return self.stand_in(flow, path, paths) if self.known else path
+
+    def stand_in(self, flow, path, paths):
+        """The path, or the survivor that takes its place: dead ones get them in turn."""
+        a, cut = self.parameters["A"], self.parameters["cut"].get(self.parameters["ends"][flow], set())
+        alive = [other for other in range(paths) if (other % a, other // a) not in cut]
+        dead = [other for other in range(paths) if other not in alive]
+        return alive[dead.index(path) % len(alive)] if path in dead and alive else path
+
+
 class PlbFlow:
     def __init__(self, registers):
         self.label, self.acks, self.marks, self.round_end = registers

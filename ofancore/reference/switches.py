@@ -153,10 +153,110 @@ class ShortestQueue(LeastLoaded):
 
 
 class BinnedQueue(LeastLoaded):
-    """Spectrum-style: how many bin edges the queue has reached."""
+    """Spectrum-style: how many bin edges the queue has reached, now or when the switch looked last."""
+
+    def load(self, registers):
+        self.period = self.parameters.get("sample_ticks")
+        if self.period is not None:
+            high, low, *self.seen = registers
+            self.looked = high * 2**31 + low
+
+    def registers(self):
+        return [] if self.period is None else [*divmod(self.looked, 2**31), *self.seen]
+
+    def choose(self, ask):
+        if self.period is not None and ask.now >= self.looked + self.period:
+            self.looked = ask.now
+            self.seen = [self.level(uplink, ask.now) for uplink in range(self.width)]
+        return super().choose(ask)
+
+    def level(self, uplink, now):
+        return sum(self.queue_of(uplink, now) >= edge for edge in self.parameters["bin_ticks"])
 
     def load_of(self, uplink, now):
-        return sum(self.queue_of(uplink, now) >= edge for edge in self.parameters["bin_ticks"])
+        return self.level(uplink, now) if self.period is None else self.seen[uplink]
+
+
+class Drill(SwitchTwin):
+    """DRILL: each engine has a memory of uplinks, best first."""
+
+    def load(self, registers):
+        size = self.parameters["memory"]
+        self.memories = [[r - 1 for r in registers[i * size : (i + 1) * size] if r] for i in range(self.parameters["engines"])]
+
+    def registers(self):
+        size = self.parameters["memory"]
+        return [value for memory in self.memories for value in [uplink + 1 for uplink in memory] + [0] * (size - len(memory))]
+
+    def choose(self, ask):
+        ports = self.ports_of(ask)
+        memory = self.memories[ask.port % self.parameters["engines"]]
+        drawn = [ports[self.rng.below(len(ports))] for _ in range(self.parameters["samples"])]
+
+        def queue(uplink):
+            return self.queue_of(uplink, ask.now)
+
+        latest_first = drawn[::-1] + sorted(memory, key=queue)
+        chosen = min([uplink for uplink in latest_first if uplink in ports], key=queue)
+        memory[:] = sorted(dict.fromkeys(latest_first), key=queue)[: self.parameters["memory"]]
+        return chosen
+
+
+@dataclass
+class Burst:
+    """An entry of a flowlet table."""
+
+    uplink: int | None = None
+    last: int = 0  # time of its last packet
+
+
+class Flowlets(SwitchTwin):
+    """LetFlow: a table of bursts, found by the hash of the flow."""
+
+    def load(self, registers):
+        rows = [registers[i : i + 3] for i in range(0, len(registers), 3)]
+        self.table = [Burst(uplink - 1 if uplink else None, high * 2**31 + low) for uplink, high, low in rows]
+
+    def registers(self):
+        rows = [(0 if burst.uplink is None else burst.uplink + 1, *divmod(burst.last, 2**31)) for burst in self.table]
+        return [value for row in rows for value in row]
+
+    def choose(self, ask):
+        burst = self.table[hash_below(ask.small, ask.flow, self.salt, self.parameters["entries"])]
+        ports = self.ports_of(ask)
+        if burst.uplink not in ports or self.over(burst.last, ask.now):
+            burst.uplink = ports[self.rng.below(len(ports))]
+        burst.last = ask.now
+        return burst.uplink
+
+    def over(self, last, now):
+        gap = self.parameters["gap_ticks"]
+        if self.parameters["timer"] == "exact":
+            return now > last + gap
+        strikes = range((last // gap + 1) * gap, min(now, last + 3 * gap) + 1, gap)  # of the timer, since the last packet
+        return len(strikes) >= 2
+
+
+class ByLength(Hashing):
+    """DiffFlow: count a flow's data packets; hash the first ones, spray the rest."""
+
+    def load(self, registers):
+        self.table = [registers[i : i + 2] for i in range(0, len(registers), 2)]
+
+    def registers(self):
+        return [value for entry in self.table for value in entry]
+
+    def choose(self, ask):
+        if ask.small:
+            return super().choose(ask)
+        place = hash_below(1, ask.flow, self.salt, self.parameters["entries"])
+        owner, count = self.table[place]
+        if owner != ask.flow + 1:
+            count = 0
+        long = count >= self.parameters["threshold_packets"]
+        self.table[place] = [ask.flow + 1, count if long else count + 1]
+        ports = self.ports_of(ask)
+        return ports[self.rng.below(len(ports))] if long else super().choose(ask)
 
 
 @dataclass

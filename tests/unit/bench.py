@@ -6,7 +6,7 @@ Kernels are reached through the chains by which the engine reaches them.
 import numpy as np
 
 from ofancore.balancers import BALANCERS, HostState, Shape, SwitchState, choose_uplink, next_label, on_ack, on_loss
-from ofancore.balancers.base import N_ORDERS
+from ofancore.balancers.base import N_CONSTANTS, N_ORDERS
 from ofancore.engine import layout as c
 from ofancore.fabric import Fabric
 from ofancore.reference.switches import iwrr
@@ -20,7 +20,7 @@ class Bench:
     def __init__(self, kind, width, registers=(), parameters=(), queues=(), seed=1):
         self.code = BALANCERS[kind].switch_code
         self.width = width
-        par = np.zeros(8, np.int64)
+        par = np.zeros(N_CONSTANTS, np.int64)
         par[: len(parameters)] = parameters
         link = np.zeros((width, c.LINK_COLUMNS), np.int64)
         link[: len(queues), c.FREE] = queues
@@ -36,6 +36,7 @@ class Bench:
             rng=np.array([seed], np.uint64),
             salt=np.array([12345], np.int64),
             par=par,
+            code=np.array([self.code], np.int64),
         )
         self.sched = -1
 
@@ -56,7 +57,7 @@ class Sender:
 
     def __init__(self, kind, registers, parameters=(), seed=1):
         self.code = BALANCERS[kind].host_code
-        par = np.zeros(8, np.int64)
+        par = np.zeros(N_CONSTANTS, np.int64)
         par[: len(parameters)] = parameters
         none = np.zeros((1, 2), np.int64)
         self.hx = HostState(

@@ -5,7 +5,7 @@ import pytest
 from unit.bench import Bench, shape_of
 
 from ofancore.balancers import BALANCERS
-from ofancore.balancers.base import N_ORDERS
+from ofancore.balancers.base import N_CONSTANTS, N_ORDERS
 from ofancore.fabric import AGG, EDGE
 from ofancore.reference.balancers import TWINS
 from ofancore.reference.switches import Request
@@ -37,7 +37,7 @@ def test_every_balancer_draws_the_state_it_asks_for(kind, case):
     assert registers.dtype == index.dtype == np.int64
     assert len(registers) == max(balancer.host_registers(shape), 1)
     assert 0 <= index.min() <= index.max() < len(registers)
-    assert len(balancer.constants(shape)) <= 8
+    assert len(balancer.constants(shape)) <= N_CONSTANTS
 
 
 def test_every_balancer_has_a_plain_twin():
@@ -62,16 +62,16 @@ def test_kernel_and_twin_agree_on_random_asks(kind):
     """Any sequence of questions to one switch, with and without a schedule, ends in the same registers and random state."""
     rng = np.random.default_rng(17)
     width = 4
-    parameters = {"reshuffle_wraps": 2, "pipes": 2, "A": 4, "C": 4, "bin_ticks": [50, 100, 200], "change_threshold": 0.4}
+    parameters = {
+        "reshuffle_wraps": 2, "pipes": 2, "A": 4, "C": 4, "bin_ticks": [50, 100, 200], "change_threshold": 0.4, "samples": 2, "memory": 3,
+        "engines": 2, "gap_ticks": 90, "timer": "exact", "threshold_packets": 5, "entries": 8,
+    }  # fmt: skip
     constants = {
-        "switch_rr": [2],
-        "pofan": [2],
-        "host_dr": [4, 4, 1, 10],
-        "spectrum_ar": [3, 50, 100, 200],
-        "whack_a_mole": [4, 8, 16, 10],
-        "prime": [4, 4, 16, 10],
-    }.get(kind, [])
+        "switch_rr": [2], "pofan": [2], "host_dr": [4, 4, 1, 10], "ethereal": [4, 4, 0, 10], "spectrum_ar": [3, 50, 100, 200],
+        "drill": [2, 3, 2], "flowlet": [8, 90, 0], "diffflow": [5, 8], "whack_a_mole": [4, 8, 16, 10], "prime": [4, 4, 16, 10],
+    }.get(kind, [])  # fmt: skip
     start = [1, 0, 2, 0, 3, 1] if kind == "switch_rr" else [int(r) for r in rng.integers(0, 4, 64)]
+    start = {"drill": [0] * 6, "flowlet": [0] * 24, "diffflow": [0] * 16}.get(kind, start)
     queues = [int(q) for q in rng.integers(0, 300, width)]
     bench = Bench(kind, width, start, constants, queues, seed=6)
     state = Random(6)

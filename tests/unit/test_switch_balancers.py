@@ -6,6 +6,7 @@ from unit.bench import ACK, DATA, Bench, shape_of
 
 from ofancore.balancers import BALANCERS
 from ofancore.bits import LABEL_MASK
+from ofancore.engine import layout as c
 from ofancore.fabric import AGG, EDGE
 from ofancore.reference.switches import iwrr
 from ofancore.reference.words import Random, hash_below
@@ -207,3 +208,157 @@ def test_host_dr_label_names_a_slot_at_each_tier():
     assert [agg.ask(label=label) for label in (0, 1, 7, 14)] == [0, 0, 1, 3]
     agg.schedule([1, 0, 2, 0], [])  # slots 0, 2, 2
     assert [agg.ask(label=label) for label in (0, 4, 8, 12)] == [0, 2, 2, 0]
+
+
+# --- sampled queues
+
+
+def test_spectrum_uses_the_bins_of_its_last_look():
+    """A look every 100 ticks: what happens in between is not seen."""
+    bench = Bench("spectrum_ar", 4, [0] * 6, [1, 50, 0, 0, 0, 0, 0, 0, 100], queues=[0, 200, 200, 200])
+    assert {bench.ask(now=99) for _ in range(60)} == {0, 1, 2, 3}  # no look so far: all taken to be empty
+    assert {bench.ask(now=100) for _ in range(60)} == {0}
+    bench.sw.link[:, c.FREE] = [500, 500, 0, 500]
+    assert {bench.ask(now=now) for now in (101, 150, 199)} == {0}
+    assert {bench.ask(now=200), bench.ask(now=299)} == {2}
+    assert list(bench.sw.reg) == [0, 200, 1, 1, 0, 1]
+
+
+def test_time_of_a_look_is_kept_beyond_32_bits():
+    late = 5 * 2**31 + 7
+    bench = Bench("spectrum_ar", 2, [0] * 4, [1, 50, 0, 0, 0, 0, 0, 0, 100], queues=[late + 70, late])
+    assert bench.ask(now=late) == 1
+    assert list(bench.sw.reg) == [5, 7, 1, 0]
+    bench.sw.link[:, c.FREE] = [0, late + 500]
+    assert [bench.ask(now=late + 99), bench.ask(now=late + 100)] == [1, 0]
+
+
+# --- LetFlow
+
+
+def letflow(entries=1, gap=100, age_bit=0, seed=4):
+    return Bench("flowlet", 4, [0] * 3 * entries, [entries, gap, age_bit], seed=seed), Random(seed)
+
+
+def test_a_flow_keeps_its_uplink_until_it_pauses_for_longer_than_the_gap():
+    for seed in range(20):
+        bench, rng = letflow(seed=seed)
+        first, second = rng.below(4), rng.below(4)
+        assert [bench.ask(flow=7, now=now) for now in (1000, 1050, 1150, 1250)] == [first] * 4  # pauses of 50, 100 and 100
+        assert [bench.ask(flow=7, now=now) for now in (1351, 1400)] == [second] * 2  # a pause of 101
+        assert int(bench.sw.rng[0]) == rng.state
+        assert list(bench.sw.reg) == [second + 1, 0, 1400]
+
+
+def test_letflow_by_timer_ends_a_flowlet_after_two_strikes():
+    """Strikes at multiples of 100: a pause from 1050 to 1199 saw one, from 1199 to 1300 two, though it is shorter."""
+    for seed in range(20):
+        bench, rng = letflow(age_bit=1, seed=seed)
+        first, second = rng.below(4), rng.below(4)
+        assert [bench.ask(now=now) for now in (1050, 1199, 1300, 1300)] == [first, first, second, second]
+        assert int(bench.sw.rng[0]) == rng.state
+
+
+def test_flows_of_one_entry_share_its_uplink_and_keep_it_alive():
+    bench, rng = letflow(entries=1)
+    uplink = rng.below(4)
+    assert [bench.ask(flow=flow, now=90 * flow) for flow in range(1, 9)] == [uplink] * 8
+    bench, rng = letflow(entries=64)
+    entries = {(flow, small): hash_below(small, flow, 12345, 64) for flow in range(8) for small in (DATA, ACK)}
+    drawn = {}
+    for (flow, small), entry in entries.items():
+        if entry not in drawn:
+            drawn[entry] = rng.below(4)
+        assert bench.ask(flow=flow, small=small, now=10) == drawn[entry]
+    assert len(drawn) > 8  # ACKs are flows of their own
+    assert int(bench.sw.rng[0]) == rng.state
+
+
+def test_letflow_leaves_an_uplink_that_leads_nowhere():
+    bench, _ = letflow()
+    bench.sw.reg[:] = [1, 0, 50]
+    assert bench.ask(now=60) == 0
+    bench.schedule([0, 2, 0, 1], [])
+    assert bench.ask(now=61) in (1, 3)
+
+
+# --- DRILL
+
+
+def drill(queues, samples=2, memory=1, engines=1, registers=None, seed=6):
+    return Bench("drill", 4, registers or [0] * engines * memory, [samples, memory, engines], queues, seed), Random(seed)
+
+
+def test_drill_takes_the_shorter_of_two_draws_and_remembers_it():
+    for seed in range(30):
+        bench, rng = drill([400, 300, 200, 100], seed=seed)
+        expected = max(rng.below(4), rng.below(4))  # the higher the port, the shorter its queue
+        assert bench.ask() == expected
+        assert list(bench.sw.reg) == [expected + 1]
+
+
+def test_drill_prefers_a_remembered_queue_to_longer_draws_and_a_draw_to_an_equal_one():
+    for seed in range(30):
+        bench, rng = drill([400, 300, 200, 100], registers=[3], seed=seed)
+        assert bench.ask() == max(2, rng.below(4), rng.below(4))
+        bench, rng = drill([0, 0, 0, 0], registers=[3], seed=seed)
+        rng.below(4)
+        assert bench.ask() == rng.below(4)  # all are alike: the last draw
+
+
+def test_drill_looks_at_remembered_queues_as_they_are_now():
+    bench, _ = drill([0, 900, 900, 900], registers=[1], seed=1)
+    assert bench.ask() == 0
+    bench.sw.link[0, c.FREE] = 1000
+    assert bench.ask() != 0
+    assert bench.sw.reg[0] != 1
+
+
+def test_drill_remembers_the_shortest_of_all_in_order():
+    """Two remembered (1 and 2), one draw: of the three, the two shortest queues stay."""
+    for seed in range(30):
+        bench, rng = drill([100, 300, 200, 250], samples=1, memory=2, registers=[2, 3], seed=seed)
+        drawn = rng.below(4)
+        assert bench.ask() == {0: 0, 1: 2, 2: 2, 3: 2}[drawn]
+        assert list(bench.sw.reg) == {0: [1, 3], 1: [3, 2], 2: [3, 2], 3: [3, 4]}[drawn]
+
+
+def test_drill_engines_remember_apart():
+    bench, rng = drill([400, 300, 200, 100], samples=1, engines=2, seed=3)
+    first, second = rng.below(4), rng.below(4)
+    assert [bench.ask(port=4), bench.ask(port=7)] == [first, second]
+    assert list(bench.sw.reg) == [first + 1, second + 1]
+
+
+def test_drill_passes_over_what_leads_nowhere_without_forgetting_it():
+    bench, _ = drill([0, 300, 200, 0], samples=2, memory=2, registers=[1, 4])
+    bench.schedule([0, 1, 1, 0], [])
+    assert {bench.ask() for _ in range(20)} == {1, 2}
+    assert set(bench.sw.reg) == {1, 4}
+
+
+# --- DiffFlow
+
+
+def test_diffflow_hashes_the_first_packets_of_a_flow_and_sprays_the_rest():
+    bench, rng = Bench("diffflow", 4, [0] * 16, [3, 8], seed=5), Random(5)
+    hashed = hash_below(0, 77, 12345, 4)
+    assert [bench.ask(flow=77) for _ in range(3)] == [hashed] * 3
+    assert [bench.ask(flow=77) for _ in range(10)] == [rng.below(4) for _ in range(10)]
+    assert [bench.ask(flow=77, small=ACK) for _ in range(5)] == [hashed] * 5
+    assert int(bench.sw.rng[0]) == rng.state
+
+
+def test_diffflow_does_not_count_acks():
+    bench = Bench("diffflow", 4, [0] * 2, [2, 1])
+    for _ in range(9):
+        bench.ask(flow=3, small=ACK)
+    assert list(bench.sw.reg) == [0, 0]
+
+
+def test_a_flow_that_takes_over_an_entry_is_counted_from_the_start():
+    bench, rng = Bench("diffflow", 4, [0, 0], [2, 1], seed=5), Random(5)
+    three, four = (hash_below(0, flow, 12345, 4) for flow in (3, 4))
+    assert [bench.ask(flow=flow) for flow in (3, 3, 4, 3, 3)] == [three, three, four, three, three]
+    assert list(bench.sw.reg) == [4, 2]
+    assert bench.ask(flow=3) == rng.below(4)
