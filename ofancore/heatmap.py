@@ -36,10 +36,15 @@ def heat(table: pd.DataFrame, labels: list[str], column: str, value: Axis, panel
     y = _rows(labels, names)
     scale = alt.Scale(type="log", domain=[low, high], scheme=COLOURS, clamp=True)
     tips = [alt.Tooltip("scheme:N"), alt.Tooltip("column:N", title=panel)]
-    tips += [alt.Tooltip(f"{c}:Q", title=f"{value.title}: {t}", format=",.4~g") for c, t in (("mean", "mean"), ("low", "95% from"), ("high", "95% to"))]
+    tips += [
+        alt.Tooltip(f"{c}:Q", title=f"{value.title}: {t}", format=",.4~g")
+        for c, t in (("mean", "mean"), ("low", "95% from"), ("high", "95% to"))
+    ]
     tips += [alt.Tooltip("seeds:Q"), alt.Tooltip("unfinished:Q", title="runs not finished")]
     base = alt.Chart(data)
-    cells = base.mark_rect(stroke="white").encode(x=x, y=y, color=alt.Color("drawn:Q", scale=scale, legend=None), opacity=faded, tooltip=tips)
+    cells = base.mark_rect(stroke="white").encode(
+        x=x, y=y, color=alt.Color("drawn:Q", scale=scale, legend=None), opacity=faded, tooltip=tips
+    )
     text = base.mark_text(fontSize=9.5).encode(x=x, y=y, text="text:N", color=alt.Color("ink:N", scale=None), opacity=faded)
     size = {"width": CELL * data[column].nunique(), "height": STEP * len(labels)}
     return alt.layer(cells.add_params(pick), text).properties(title=panel_title(panel), **size)
@@ -49,7 +54,9 @@ def column(table: pd.DataFrame, labels: list[str], field: str, panel: str, width
     """A number for each label, as text."""
     data = table.assign(scheme=table["label"].map(name_of), text=[_short(v) for v in table[field]])
     text = alt.Chart(data).mark_text(fontSize=10, align="right", color=FAINT, xOffset=width - 6)
-    encoded = text.encode(x=alt.value(0), y=_rows(labels, False), text="text:N", opacity=faded, tooltip=["scheme:N", alt.Tooltip(f"{field}:Q", title=panel)])
+    encoded = text.encode(
+        x=alt.value(0), y=_rows(labels, False), text="text:N", opacity=faded, tooltip=["scheme:N", alt.Tooltip(f"{field}:Q", title=panel)]
+    )
     return encoded.properties(title=panel_title(panel), width=width, height=STEP * len(labels))
 
 
