@@ -311,6 +311,12 @@ def test_expected_hops_of_training(workload, packets):
     assert run_hops({"workload": {"kind": "fsdp", **workload}}) == 12 * 128 * packets
 
 
+def test_expected_hops_of_other_workloads_are_those_of_their_flows():
+    assert run_hops({"workload": {"kind": "incast", "message_packets": 3, "senders": 7}}) == 12 * 7 * 3
+    assert run_hops({"workload": {"kind": "halving_doubling", "message_packets": 2}}) == 12 * 128 * 2 * 127 * 2
+    assert run_hops({"workload": {"kind": "htsim_matrix"}}) == 12 * 128 * 489  # 2,000,000 bytes a host
+
+
 @pytest.mark.parametrize("workload", [{"steps": 2, "phase": "step"}, {"steps": 1, "collective": "direct", "ranks": 10}])
 def test_expected_hops_of_training_are_those_of_its_flows(workload):
     import numpy as np

@@ -1,24 +1,15 @@
 """The peers' data: what the configs simulate is what was simulated there."""
 
 import csv
-import re
 from pathlib import Path
 
 import pytest
 
 from ofancore.config import load_config
+from ofancore.workloads.connection_matrix import parse_matrix
 
 ROOT = Path(__file__).resolve().parents[2]
 PEERS = ROOT / "data" / "peers"
-
-
-def read_cm(path: Path) -> tuple[int, list[list[int]]]:
-    """Hosts and pairs of a connection matrix of which every flow starts at 0 and has 2,000,000 bytes."""
-    text = path.read_text()
-    nodes, flows = (int(re.search(rf"^{word} (\d+)$", text, re.M)[1]) for word in ("Nodes", "Connections"))
-    pairs = [[int(a), int(b)] for a, b in re.findall(r"^(\d+)->(\d+) id \d+ start 0 size 2000000$", text, re.M)]
-    assert len(pairs) == flows
-    return nodes, pairs
 
 
 @pytest.mark.parametrize("name", ["paper", "smoke"])
@@ -26,8 +17,10 @@ def test_the_pairs_are_those_of_the_matrices(name):
     experiment = load_config(ROOT / "config" / f"{name}.yaml", scenarios=False).experiments["peers"]
     for point in experiment.points:
         hosts = point["fabric.radix"] ** 3 // 4
-        nodes, pairs = read_cm(PEERS / f"permutation_{hosts}.cm")
-        assert nodes == hosts
+        matrix = parse_matrix((PEERS / f"permutation_{hosts}.cm").read_text(), "it")
+        pairs = [[at.src, at.dst] for at in matrix.connections]
+        assert matrix.nodes == len(pairs) == hosts
+        assert {(at.start, at.size) for at in matrix.connections} == {(0, 2_000_000)}
         assert point["workload.pairs"] == pairs
         assert sorted(a for a, _ in pairs) == sorted(b for _, b in pairs) == list(range(hosts))
 
