@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ofancore.reference.own import OwnSender, OwnSwitch
 from ofancore.reference.senders import FreshSender, PathSender, PlbSender, RepsSender, SenderTwin, SubflowSender
 from ofancore.reference.switches import (
     BinnedQueue,
@@ -31,3 +32,4 @@ TWINS: dict[str, tuple[type[SwitchTwin], type[SenderTwin]]] = {
     "ofan": (PerGroup, SenderTwin),
     "pofan": (PerPipe, SenderTwin),
 }
+OWN: tuple[type[SwitchTwin], type[SenderTwin]] = (OwnSwitch, OwnSender)  # of functions of a user's own

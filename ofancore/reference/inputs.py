@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import reduce
 
 from ofancore.balancers.base import N_ORDERS, Shape
+from ofancore.balancers.own import Own
 from ofancore.fabric import AGG, EDGE
 from ofancore.prepare import Inputs as Prepared
 from ofancore.reference.congestion import CONTROLS, largest_window
@@ -43,6 +44,7 @@ def inputs_of(prepared: Prepared, until: int | None = None) -> Inputs:
         | {
             "ends": [edge_pair(fabric, src, dst) for src, dst in zip(prepared.flows.src, prepared.flows.dst)],
             "cut": cut_paths(fabric, broken),
+            "constants": prepared.sw.par,
         },
         registers=switch_registers(prepared, tiers),
         host_registers=prepared.hx.reg.tolist(),
@@ -171,6 +173,8 @@ def parameters(scenario, fabric, base_rtt) -> dict:
     buffer = round(scenario.fabric.buffer_bytes * 8000 / scenario.fabric.link_gbps)
     out["bin_ticks"] = [round(share * buffer) for share in out.get("bins", [])]
     out["freeze_ticks"] = round(out.get("freeze_ns", 0) * 1000)
+    if isinstance(scenario.balancer, Own):
+        out["own"] = scenario.balancer.definition
     return out
 
 
