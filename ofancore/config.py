@@ -20,6 +20,8 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
+from ofancore.balancers.definitions import compile_all, with_code
+from ofancore.balancers.own import Own
 from ofancore.console import exit_status
 from ofancore.errors import ScenarioError, brief
 from ofancore.metrics import METRICS, OF_THREE_TIERS
@@ -128,14 +130,17 @@ class Config(_Strict):
         description="The folder that everything is written to."
     )
     seeds: Annotated[int, Field(ge=1, le=1000)] = Field(description="Seeds a point: 0, 1, ...")
-    schemes: Annotated[dict[Name, ScenarioPart], Field(min_length=1)] = Field(description="Label -> the scenario's balancer.")
+    schemes: Annotated[dict[Name, ScenarioPart], Field(min_length=1)] = Field(
+        description="Label -> the scenario's balancer. One of your own: {kind: own, module: FILE}, the file seen from the project."
+    )
     experiments: Annotated[dict[Name, Experiment], Field(min_length=1)]
     figures: dict[Name, Figure]
     claims: dict[Annotated[str, Field(pattern=r"^C[0-9]+$")], Claim]
 
     def group(self, experiment: str, label: str) -> Group:
         e = self.experiments[experiment]
-        return Group(experiment, label, e.scenario, self.schemes[label], e.sweep, e.points, self.seeds if e.seeds is None else e.seeds)
+        balancer = with_code(self.schemes[label])
+        return Group(experiment, label, e.scenario, balancer, e.sweep, e.points, self.seeds if e.seeds is None else e.seeds)
 
     def groups(self, experiments: list[str] | None = None) -> list[Group]:
         """The run groups of the given experiments (all of them by default), in the order of the config."""
@@ -222,6 +227,8 @@ def _refuse_bad_scenarios(config: Config) -> dict[str, dict[str, list[dict]]]:
             given = expand(group)
             for i in range(0, len(given), group.seeds):
                 scenario = Scenario.from_dict(given[i])
+                if isinstance(scenario.balancer, Own):
+                    compile_all(scenario.balancer.definition)
                 points.append(scenario_columns(scenario))
                 shared = (
                     scenario.packet.payload_bytes,

@@ -57,6 +57,7 @@ STYLES = {
     "pofan8": Style("pOfan, 8 pipes", "rotation", "#A5CF7C", DASHED, "triangle-down"),
 }
 OTHER = ("#CC79A7", "#9C5C86", "#7B5EA7", "#B8A1CF")  # purples: schemes that a user added
+TITLES: dict[str, str] = {}  # their names in figures, by label, where they are not the label
 FAMILIES = {
     "flow": "flow granularity",
     "host": "host spraying",
@@ -95,7 +96,7 @@ def style(label: str) -> Style:
     if label in STYLES:
         return STYLES[label]
     colour = OTHER[sum(label.encode()) % len(OTHER)]
-    return Style(label, "other", colour, DASHED, "cross")
+    return Style(TITLES.get(label, label), "other", colour, DASHED, "cross")
 
 
 def name_of(label: str) -> str:

@@ -35,6 +35,7 @@ FUNCTIONS = {
     "on_ack": "hx at host label ecn now".split(),
     "on_loss": "hx at host label congested silent now".split(),
 }
+CHOICES = ("choose_uplink", "next_label")  # those that return something
 SETTINGS = {"title": "", "registers_per_switch": 0, "registers_per_flow": 0, "par": ()}
 MOST_REGISTERS = 1 << 24  # of a switch, or of a flow
 FILE_KIND = "own"
@@ -64,7 +65,7 @@ class Definition:
     _addresses: dict = field(default_factory=dict, compare=False, repr=False)
 
     def address(self, name: str, state: tuple) -> int:
-        """Where the compiled function is, for a state of this type; 0 if there is none of that name. ScenarioError if it does not compile."""
+        """Where the compiled function is, for a state of this type; 0: there is none of that name. ScenarioError if it does not compile."""
         if name not in self.functions:
             return 0
         key = (name, *((a.dtype.str, a.ndim, a.flags.c_contiguous, a.flags.writeable) for a in state))
@@ -97,10 +98,18 @@ def wanted(key: str, name: str, function) -> list[str]:
 def with_all_arguments(name: str, given: list[str]) -> Callable:
     """`make(function)` gives a function of all arguments out of one that takes the given ones."""
     call = f"function({', '.join(given)})"
-    last = f"return {call}" if name in ("choose_uplink", "next_label") else f"{call}; return 0"
+    last = f"return {call}" if name in CHOICES else f"{call}; return 0"
     scope: dict[str, Any] = {}
     exec(f"def make(function):\n    def {name}({', '.join(FUNCTIONS[name])}):\n        {last}\n    return {name}", scope)
     return scope["make"]
+
+
+def in_python(definition: Definition, name: str) -> Callable | None:
+    """A function of a definition, taking all arguments, as the interpreter runs it; None if there is none of that name."""
+    if name not in definition.functions:
+        return None
+    function = _plain(definition.functions[name])
+    return with_all_arguments(name, wanted(name, name, function))(function)
 
 
 def _compile(key: str, name: str, function, state: tuple) -> int:
@@ -113,15 +122,17 @@ def _compile(key: str, name: str, function, state: tuple) -> int:
         address, returned = compile_own(_plain(function), make, state, len(FUNCTIONS[name]) - 1)
     except (NumbaError, NotImplementedError, RuntimeError) as error:
         raise ScenarioError(key, place, f"does not compile: {_essence(str(error))}") from error
-    if returned or not address:
-        _refuse(key, place, f"must return an integer, not {returned}")
+    if returned != "integer" and (returned != "none" or name in CHOICES):
+        _refuse(key, place, f"must return {'an integer' if name in CHOICES else 'nothing'}, not {returned}")
     return address
 
 
 def _essence(text: str) -> str:
     """The lines of numba's message that say what is wrong and where."""
+    if "NRT required" in text or "Only accept returning of array passed" in text:
+        return "it makes an array, a list or an exception with values; compiled schemes have no memory but their registers"
     lines = [re.sub(r"\x1b\[[0-9;]*m", "", line).strip() for line in text.splitlines()]
-    skipped = ("Failed in nopython", "During:", "This is not usually", "To see", "https:", "<source")
+    skipped = ("Failed in nopython", "During:", "This is not usually", "To see", "https:", "<source", 'File "<string>"')
     said = [line for line in lines if line and not line.startswith(skipped) and not set(line) <= set("^-~ ")]
     return " ".join(said[:6]) or "no reason is given"
 
@@ -208,9 +219,16 @@ def defined(kind: str, module: str | None, digest: str | None) -> Definition:
     return found
 
 
+def with_code(keys: dict) -> dict:
+    """Balancer keys that name a file, with the digest of its content: what depends on the keys then depends on the file."""
+    if keys.get("kind") != FILE_KIND or not isinstance(keys.get("module"), str):
+        return keys
+    return {**keys, "code": from_file(keys["module"]).digest}
+
+
 def _checked(name: str, functions: dict, settings: dict, digest: str) -> Definition:
     """ScenarioError if something is not as it must be, but for what only compilation finds."""
-    if not {"choose_uplink", "next_label"} & functions.keys():
+    if not any(name in functions for name in CHOICES):
         _refuse("balancer", name, "must have choose_uplink or next_label")
     for function in functions:
         if function.startswith("on_") and "next_label" not in functions:

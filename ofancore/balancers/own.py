@@ -131,7 +131,7 @@ def note(own, node, function, value, raised, now):
     own[0, FAILED] = 1
 
 
-@inner(forceinline=False)
+@inner(apart=True)
 def choose_own(sw, node, up, width, sched, group, small, port, host, label, flow, now):
     """What the user's function chooses, or -1 if that is no uplink."""
     j, raised = call_at(sw.own[0, UPLINK], sw, (node, up, width, sched, group, small, port, host, label, flow, now))
@@ -141,7 +141,7 @@ def choose_own(sw, node, up, width, sched, group, small, port, host, label, flow
     return j
 
 
-@inner(forceinline=False)
+@inner(apart=True)
 def label_own(hx, at, host, flow, seq, now):
     """What the user's function chooses, or 0 if that is no label."""
     label, raised = call_at(hx.own[0, LABEL], hx, (at, host, flow, seq, now))
@@ -151,7 +151,7 @@ def label_own(hx, at, host, flow, seq, now):
     return label
 
 
-@inner(forceinline=False)
+@inner(apart=True)
 def acked_own(hx, at, host, label, ecn, now):
     """Call the user's function, if there is one."""
     if hx.own[0, ACKED] != 0:
@@ -160,7 +160,7 @@ def acked_own(hx, at, host, label, ecn, now):
             note(hx.own, host, ACKED, 0, raised, now)
 
 
-@inner(forceinline=False)
+@inner(apart=True)
 def lost_own(hx, at, host, label, congested, silent, now):
     """Call the user's function, if there is one."""
     if hx.own[0, LOST] != 0:

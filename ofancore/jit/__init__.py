@@ -76,16 +76,18 @@ def kernel(function=None, cache: bool = True, **flags):
     return decorate if function is None else decorate(function)
 
 
-def inner(function=None, forceinline: bool = True, **flags):
+def inner(function=None, forceinline: bool = True, apart: bool = False, **flags):
     """Compile a function that other kernels call. It is inlined into them unless it is large or seldom called (`forceinline=False`).
+
+    `apart`: never, and where it is called counts as unlikely, so that it costs those nothing who do not come there.
 
     A call from Python works too: the function is then compiled once more, as a kernel (tests do that).
     """
 
     def decorate(function):
-        dispatcher = numba.njit(function, **(FLAGS | flags), forceinline=forceinline, no_cpython_wrapper=True)
+        dispatcher = numba.njit(function, **(FLAGS | flags), forceinline=forceinline and not apart, no_cpython_wrapper=True)
         if not numba.config.DISABLE_JIT:
-            dispatcher.compile = Compile(dispatcher.compile, function.__qualname__)
+            dispatcher.compile = Compile(dispatcher.compile, function.__qualname__, apart)
             dispatcher._insert = lambda *signature, **keys: None  # there is no code that Python could call
             as_kernel = functools.cache(lambda: kernel(function, cache=False))
             dispatcher._compile_for_args = lambda *arguments, **keys: as_kernel()._compile_for_args(*arguments, **keys)
@@ -94,23 +96,25 @@ def inner(function=None, forceinline: bool = True, **flags):
     return decorate if function is None else decorate(function)
 
 
-def compile_own(function, make, state: tuple, n: int) -> tuple[int, str | None]:
-    """(address, None) of a user's function for `call_at`, or (0, its type) if what it returns is no integer.
+def compile_own(function, make, state: tuple, n: int) -> tuple[int, str]:
+    """(address for `call_at`, type returned) of a user's function; no address goes with a type but "integer" and "none".
 
     `make(function)` makes of the compiled function one that takes a state, like this named tuple of arrays, and n integers, and returns
     what it returned, or 0. Numba's errors pass through.
     """
     if numba.config.DISABLE_JIT:
-        return address_of(make(function), state, n, {}), None
+        return address_of(make(function), state, n, {}), "integer"
+    from numba.core import errors, types
+
     used = inner(function, **OWN_FLAGS)
     address, trouble = 0, None
     try:
         address = address_of(make(used), state, n, {**OWN_FLAGS, "no_cpython_wrapper": True})
-    except numba.core.errors.NumbaError as error:
+    except errors.NumbaError as error:
         trouble = error
-    returned = [compiled.signature.return_type for compiled in used.overloads.values()]
-    if returned and not isinstance(returned[0], (numba.types.Integer, numba.types.Boolean, numba.types.NoneType)):
-        return 0, str(returned[0])
+    result = next((compiled.signature.return_type for compiled in used.overloads.values()), None)
+    if isinstance(result, types.NoneType) or (result is not None and not isinstance(result, (types.Integer, types.Boolean))):
+        return address, str(result)
     if trouble:
         raise trouble
-    return address, None
+    return address, "integer"

@@ -12,7 +12,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import lookup_environment
 from numba.np import arrayobj
 
-_compiling: list[str | None] = [None]  # the inner kernels being compiled, None for any other; changed with numba's compiler lock held
+_compiling: list[Compile | None] = [None]  # what is being compiled, None for what is not ours; changed with numba's compiler lock held
 _finalize = codegen.JITCodeLibrary.finalize
 _set_env = codegen.JITCPUCodegen.set_env
 
@@ -23,20 +23,21 @@ def _index_as_is(context, builder, index_type, index, size):
 
 
 class Compile:
-    """Compiles a dispatcher's function; `inner` holds its name if only kernels call it, else None.
+    """Compiles a dispatcher's function; `inner` holds its name if only kernels call it, else None. `apart`: it is never inlined.
 
     Indices are taken as they are: no kernel counts from an array's end, and asking at every access whether it does costs a sixth of the
     loop's time.
     """
 
-    def __init__(self, compile, inner: str | None):
+    def __init__(self, compile, inner: str | None, apart: bool = False):
         self.compile = compile
         self.inner = inner
+        self.apart = apart
 
     def __call__(self, signature):
         with global_compiler_lock:
             kept = arrayobj.fix_integer_index
-            _compiling.append(self.inner)
+            _compiling.append(self)
             arrayobj.fix_integer_index = _index_as_is
             try:
                 return self.compile(signature)
@@ -61,8 +62,14 @@ def _callers_first(library) -> list:
 
 
 def _finalize_once(library) -> None:
-    if library.name == _compiling[-1]:
+    compiling = _compiling[-1]
+    if compiling is not None and library.name == compiling.inner:
         library.is_inner = True
+        if compiling.apart:
+            for function in library._final_module.functions:
+                if not function.is_declaration:
+                    function.add_function_attribute("noinline")
+                    function.add_function_attribute("cold")
         library._finalize_dynamic_globals()
         library._finalized = True
         return

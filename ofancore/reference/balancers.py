@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ofancore.reference.own import OwnSender, OwnSwitch
 from ofancore.reference.senders import FreshSender, PartSender, PathSender, PlbSender, RepsSender, SenderTwin, SubflowSender
 from ofancore.reference.sprayers import BitmapSender, MixedSender, PrimeSender, SkippingSender, TurnSender, WhackSender
 from ofancore.reference.switches import (
@@ -46,3 +47,4 @@ TWINS: dict[str, tuple[type[SwitchTwin], type[SenderTwin]]] = {
     "pofan": (PerPipe, SenderTwin),
     "partial": (PerGroup, SenderTwin),  # at the switches that have it; the others have the twin of their own scheme
 }
+OWN: tuple[type[SwitchTwin], type[SenderTwin]] = (OwnSwitch, OwnSender)  # of functions of a user's own

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import reduce
 
 from ofancore.balancers.base import N_ORDERS, Shape
+from ofancore.balancers.own import Own
 from ofancore.fabric import AGG, EDGE
 from ofancore.prepare import Inputs as Prepared
 from ofancore.reference.congestion import CONTROLS, largest_window
@@ -43,6 +44,7 @@ def inputs_of(prepared: Prepared, until: int | None = None) -> Inputs:
         | {
             "ends": [edge_pair(fabric, src, dst) for src, dst in zip(prepared.flows.src, prepared.flows.dst)],
             "cut": cut_paths(fabric, broken),
+            "constants": prepared.sw.par,
         },
         schemes=schemes(prepared),
         registers=switch_registers(prepared),
@@ -186,6 +188,8 @@ def parameters(prepared: Prepared, base_rtt) -> dict:
     out["freeze_ticks"] = round(out.get("freeze_ns", 0) * 1000)
     out["gap_ticks"] = base_rtt // 2 if out.get("gap_ns") is None else round(out["gap_ns"] * 1000)
     out["sample_ticks"] = None if out.get("sample_ns") is None else round(out["sample_ns"] * 1000)
+    if isinstance(scenario.balancer, Own):
+        out["own"] = scenario.balancer.definition
     return out
 
 

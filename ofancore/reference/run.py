@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ofancore.reference.balancers import TWINS
+from ofancore.reference.balancers import OWN, TWINS
 from ofancore.reference.congestion import CONTROLS
 from ofancore.reference.events import CHANGE, START, Clock
 from ofancore.reference.hosts import Host
@@ -172,14 +172,16 @@ class Run:
 
     def make_balancers(self):
         given = self.inputs
-        _, sender_twin = TWINS[given.balancer]
+        own = "own" in given.parameters
+        _, sender_twin = OWN if own else TWINS[given.balancer]
         for switch in [switch for switch in self.switches if switch.up]:
             registers = given.registers.get(switch.number, [])
-            switch_twin, _ = TWINS[given.schemes[switch.number]]
+            switch_twin, _ = OWN if own else TWINS[given.schemes[switch.number]]
             switch.twin = switch_twin(
                 registers, given.parameters, len(switch.up), switch.tier, given.salts[switch.number], switch.rng,
                 given.orders[switch.tier], switch.queue_of,
             )  # fmt: skip
+            switch.twin.at(switch.number, switch.up)
         rngs = [host.rng for host in self.hosts]
         self.sender = sender_twin(list(given.host_registers), given.host_index, given.parameters, rngs)
 

@@ -47,6 +47,9 @@ class SwitchTwin:
     def load(self, registers: list[int]) -> None:
         """Take the initial registers."""
 
+    def at(self, number: int, links: list) -> None:
+        """Told which switch this is, and its uplinks; only functions of a user's own want to know."""
+
     def registers(self) -> list[int]:
         """The registers as the engine would hold them."""
         return []

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from unit.bench import Sender, shape_of
 
 from ofancore import Scenario, simulate

@@ -99,6 +99,18 @@ def test_a_failed_notebook_is_kept_with_its_traceback(tmp_path):
 
 @pytest.mark.pipeline
 @pytest.mark.slow
+def test_the_notebook_of_a_scheme_of_ones_own_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT / "notebooks")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    execute(ROOT / "notebooks/your_own_balancer.ipynb", {}, tmp_path / "out.ipynb")
+    out = (tmp_path / "out.ipynb").read_text()
+    assert "two_choices: CCT " in out
+    assert "image/svg+xml" in out
+    assert "choose_uplink of off_by_one = 4: must return an uplink from 0 to 3" in out
+
+
+@pytest.mark.pipeline
+@pytest.mark.slow
 def test_a_figure_notebook_runs_alone_on_a_small_version(tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT / "notebooks/figures")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))

@@ -1,0 +1,376 @@
+"""Balancers of one's own: they decide as built-in ones of the same rule, and whatever is wrong with them is said."""
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from reference.twins import differences
+
+from ofancore import Scenario, ScenarioError, own, simulate
+from ofancore.balancers.reps import label_reps, on_ack_reps, on_loss_reps
+from ofancore.config import load_config
+from ofancore.own import FREE, random_below, random_bits, random_label, slot, slots_of
+from ofancore.result import Result
+
+SMALL = {"fabric": {"radix": 4, "buffer_bytes": 50_000}, "workload": {"message_packets": 60}}
+CABLES = [{"cable": "edge:0:0-agg:0:1"}, {"cable": "agg:1:0-core:0:0"}, {"cable": "agg:2:1-core:1:0", "capacity": 0.25}]
+BROKEN = {"failures": {"cables": CABLES, "at_ns": 1000.0, "detection_ns": 500.0, "convergence_ns": 4000.0}, "seed": 2}
+
+
+@pytest.fixture(autouse=True)
+def _forget():
+    yield
+    for name in own.names():
+        own.forget(name)
+
+
+def run(kind, threads=1, **keys) -> Result:
+    return simulate(Scenario.from_dict({**SMALL, "balancer": {"kind": kind}, **keys}), threads)
+
+
+def outcome(result: Result) -> str:
+    """All that a run decided, but for what it says of state in hardware."""
+    values = {key: value for key, value in result.values.items() if not key.startswith(("pointers", "state"))}
+    tables = {key: np.asarray(column).tolist() for table in (result.flow, result.link) for key, column in table.items()}
+    return json.dumps([values, tables])
+
+
+# --- functions of the same rules as built-in schemes
+
+
+def random_uplink(sw, node, width, sched):
+    return slot(sw, width, sched, random_below(sw.rng, node, slots_of(sw, width, sched)))
+
+
+def fresh_label(hx, host):
+    return random_label(hx.rng, host, 65536)
+
+
+def reps_label(hx, at, host, flow, seq, now):
+    return label_reps(hx, at, host, flow, seq, now)
+
+
+def reps_ack(hx, at, host, label, ecn, now):
+    on_ack_reps(hx, at, host, label, ecn, now)
+
+
+def reps_loss(hx, at, host, label, congested, silent, now):
+    on_loss_reps(hx, at, host, label, congested, silent, now)
+
+
+@numba.njit
+def shortest(sw, node, up, width, now):
+    """JSQ without failures."""
+    best = 0
+    lowest = np.int64(0)
+    ties = 0
+    for j in range(width):
+        queue = max(sw.link[up + j, FREE] - now, 0)
+        if j == 0 or queue < lowest:
+            best, lowest, ties = j, queue, 1
+        elif queue == lowest:
+            ties += 1
+            if random_below(sw.rng, node, ties) == 0:
+                best = j
+    return best
+
+
+def round_robin(sw, node, width):
+    """Simple RR from port 0 on."""
+    at = sw.first[node]
+    j = sw.reg[at]
+    sw.reg[at] = (j + 1) % width
+    return j
+
+
+SAME = {
+    "rsq": {"choose_uplink": random_uplink},
+    "ops": {"next_label": fresh_label},
+    "jsq": {"choose_uplink": shortest},
+    "reps": {
+        "next_label": reps_label,
+        "on_ack": reps_ack,
+        "on_loss": reps_loss,
+        "registers_per_flow": 16,
+        "par": [1, 100_000_000, 16, 65536],
+    },
+}
+
+
+@pytest.mark.parametrize("kind", sorted(SAME))
+@pytest.mark.parametrize("keys", [{}, BROKEN], ids=["whole", "broken"])
+def test_the_same_rule_gives_the_same_run(kind, keys):
+    if kind == "jsq" and keys:
+        pytest.skip("the function knows of no failures")
+    own.register("mine", **SAME[kind])
+    assert outcome(run("mine", **keys)) == outcome(run(kind, **keys))
+
+
+def test_the_same_run_with_threads_and_in_closed_loop():
+    own.register("mine", **SAME["reps"])
+    closed = {"congestion": {"kind": "mswift"}, "recovery": {"kind": "sack"}}
+    assert outcome(run("mine", 2, **closed)) == outcome(run("reps", **closed))
+    own.register("mine", **SAME["rsq"])
+    assert outcome(run("mine", 3)) == outcome(run("rsq"))
+
+
+def flowlet(hx, at, host, now):
+    """A new label after a pause (LetFlow's idea at the host)."""
+    if now - hx.reg[at] > hx.par[0]:
+        hx.reg[at + 1] = random_bits(hx.rng, host) & 0xFFFF
+    hx.reg[at] = now
+    return hx.reg[at + 1]
+
+
+def two_choices(sw, node, up, width, sched, now):
+    """The shorter of two random uplinks that lead there."""
+    n = slots_of(sw, width, sched)
+    a = slot(sw, width, sched, random_below(sw.rng, node, n))
+    b = slot(sw, width, sched, random_below(sw.rng, node, n))
+    return a if sw.link[up + a, FREE] <= sw.link[up + b, FREE] else b
+
+
+@pytest.mark.parametrize("keys", [{}, BROKEN], ids=["whole", "broken"])
+@pytest.mark.parametrize(
+    "functions",
+    [
+        {"choose_uplink": two_choices},
+        {"choose_uplink": round_robin, "registers_per_switch": 1},
+        {"next_label": flowlet, "registers_per_flow": 2, "par": lambda shape: [shape.base_rtt_ticks // 2]},
+        {"choose_uplink": two_choices, "next_label": flowlet, "registers_per_flow": 2, "par": [0]},
+        SAME["reps"],
+    ],
+    ids=["two_choices", "round_robin", "flowlet", "both", "reps"],
+)
+def test_compiled_and_interpreted_decide_alike(functions, keys):
+    """The slow twin runs the Python functions themselves."""
+    own.register("mine", **functions)
+    scenario = Scenario.from_dict({**SMALL, "workload": {"message_packets": 12}, "balancer": {"kind": "mine"}, **keys})
+    assert differences(scenario) == []
+
+
+def test_registers_are_per_switch_and_par_can_be_set_in_the_scenario():
+    own.register("fixed", choose_uplink=lambda sw: sw.par[0], par=[1])
+    first = run("fixed")
+    moved = simulate(Scenario.from_dict({**SMALL, "balancer": {"kind": "fixed", "par": [0]}}))
+    for result, j in ((first, 1), (moved, 0)):
+        links = result.links
+        up = links[(links["class"] == 1) & (links["data"] > 0)]  # edge_agg
+        assert set(up.index % 2) == {j}
+    own.register("mine", choose_uplink=round_robin, registers_per_switch=lambda shape, tier: 3)
+    assert run("mine").values["state_bytes_per_switch"] == {"edge": 12, "agg": 12}
+
+
+# --- refusals
+
+
+def raising(width):
+    if width > 0:
+        raise ValueError("not today")
+    return 0
+
+
+def allocating():
+    return len(np.zeros(3))
+
+
+def count(hx, at):
+    hx.reg[at + 1] += 1
+
+
+SWITCH_WRONG = [
+    (lambda width: width, r"choose_uplink of mine = 2: must return an uplink from 0 to 1 \(edge switch 0, at 541.58 ns\)"),
+    (lambda: -1, "choose_uplink of mine = -1: must return an uplink from 0 to 1"),
+    (lambda: 1 << 62, f"choose_uplink of mine = {1 << 62}: must return an uplink"),
+    (lambda sw: sw.reg[10**9], r"choose_uplink of mine = 'IndexError: index is out of bounds': must not raise \(edge switch 0"),
+    (lambda sw: sw.reg[-1], "choose_uplink of mine = 'IndexError"),
+    (lambda flow: 1 % (flow - flow), "choose_uplink of mine = 'ZeroDivisionError"),
+    (raising, "choose_uplink of mine = 'ValueError: not today': must not raise"),
+    (lambda: 0.5, r"choose_uplink of mine = '.*test_own_balancers.py:\d+': must return an integer, not float64"),
+    (lambda: None, "must return an integer, not none"),
+    (allocating, "choose_uplink of mine = '.*': does not compile: it makes an array"),
+    (lambda sw: sw.regs[0], "does not compile: Unknown attribute 'regs' of type SwitchState"),
+    (lambda sw, wdith: 0, "choose_uplink of mine = 'wdith': is no argument of it; it may take sw, node, up, width"),
+    (lambda width=3: 0, "choose_uplink of mine = 'width=3': must be a plain argument"),
+    (lambda *all: 0, r"choose_uplink of mine = '\*all': must be a plain argument"),
+    (3, "choose_uplink of mine = 3: must be a function"),
+]
+
+
+@pytest.mark.parametrize(("function", "said"), SWITCH_WRONG)
+def test_what_is_wrong_with_a_choice_of_uplinks_is_said(function, said):
+    def registered_and_run():
+        own.register("mine", choose_uplink=function)
+        run("mine")
+
+    with pytest.raises(ScenarioError, match=said):
+        registered_and_run()
+
+
+@pytest.mark.parametrize(
+    ("functions", "said"),
+    [
+        ({"next_label": lambda seq: 65535 + seq}, r"next_label of mine = 65536: must return a label from 0 to 65535 \(host 0, at "),
+        ({"next_label": lambda: -1}, r"next_label of mine = -1: must return a label from 0 to 65535 \(host 0, at 0.0 ns\)"),
+        ({"next_label": lambda: 3, "on_ack": count}, "on_ack of mine = 'IndexError: index is out of bounds': must not raise"),
+        ({"next_label": lambda: 3, "on_ack": lambda hx: 0.5}, "on_ack of mine = '.*': must return nothing, not float64"),
+        ({"on_ack": count}, "must have choose_uplink or next_label"),
+        ({"choose_uplink": lambda: 0, "on_ack": count}, "on_ack of mine = .*: belongs to a next_label, which is not there"),
+        ({"choose_uplink": lambda: 0, "par": [0.5]}, "par of mine = 0.5: must be an integer"),
+        ({"choose_uplink": lambda: 0, "par": list(range(9))}, "par of mine = .*: must be at most 8 integers"),
+        ({"choose_uplink": lambda: 0, "par": lambda shape: 3}, "par of mine = 3: must be a list of integers"),
+        ({"choose_uplink": lambda: 0, "registers_per_switch": -1}, "registers_per_switch of mine = -1: must be an integer from 0"),
+        ({"choose_uplink": lambda: 0, "registers_per_switch": lambda s, t: 0.5}, "registers_per_switch of mine = 0.5: must be"),
+    ],
+)
+def test_what_else_is_wrong_is_said(functions, said):
+    def registered_and_run():
+        own.register("mine", **functions)
+        run("mine")
+
+    with pytest.raises(ScenarioError, match=said):
+        registered_and_run()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_lowest_node_that_failed_is_told_with_any_number_of_threads(threads):
+    own.register("mine", choose_uplink=lambda node, now: 7 if node >= 20 and now > 1_000_000 else 0)
+    with pytest.raises(ScenarioError, match=r"choose_uplink of mine = 7: must return an uplink from 0 to 1 \(edge switch 4, at "):
+        run("mine", threads)
+    assert run("rsq").finished  # what failed leaves nothing behind
+
+
+@pytest.mark.parametrize("name", ["ofan", "own", "Mine", "", "a b", None])
+def test_names(name):
+    with pytest.raises(ScenarioError, match="name = "):
+        own.register(name, choose_uplink=lambda: 0)
+
+
+def test_a_scenario_keeps_the_functions_that_it_was_made_with():
+    own.register("mine", choose_uplink=lambda: 0)
+    before = Scenario.from_dict({**SMALL, "balancer": {"kind": "mine"}})
+    own.register("mine", choose_uplink=lambda: 1)
+    after = Scenario.from_dict({**SMALL, "balancer": {"kind": "mine"}})
+    assert before.digest != after.digest
+    assert outcome(simulate(before)) != outcome(simulate(after))
+    with pytest.raises(ScenarioError, match=r"balancer\.code = '0000': the functions have changed"):
+        Scenario.from_dict({**SMALL, "balancer": {"kind": "mine", "code": "0000"}})
+    own.forget("mine")
+    with pytest.raises(ScenarioError, match=r"balancer\.kind = 'mine': must be one of ecmp"):
+        Scenario.from_dict({**SMALL, "balancer": {"kind": "mine"}})
+    assert simulate(before).finished
+
+
+def constant_from(value):
+    return lambda: value
+
+
+def test_the_digest_holds_what_functions_refer_to():
+    digests = set()
+    for value in (0, 1, 0):
+        own.register("mine", choose_uplink=constant_from(value))
+        digests.add(Scenario.from_dict({"balancer": {"kind": "mine"}}).balancer.code)
+    assert len(digests) == 2
+
+
+# --- files
+
+FILE = """
+from ofancore.own import random_below
+
+title = "Mine"
+par = [{par}]
+
+def choose_uplink(sw, node, width):
+    return (random_below(sw.rng, node, width) + sw.par[0]) % width
+"""
+
+
+def of_file(path, **keys) -> Scenario:
+    return Scenario.from_dict({**SMALL, "balancer": {"kind": "own", "module": str(path), **keys}})
+
+
+def test_a_file_is_part_of_the_scenario(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(FILE.format(par=0))
+    first = of_file(path)
+    assert outcome(simulate(first)) == outcome(run("rsq"))
+    assert Scenario.from_dict(first.to_dict()) == first
+    path.write_text(FILE.format(par=1))
+    assert of_file(path).digest != first.digest
+    with pytest.raises(ScenarioError, match=r"balancer.code = '[0-9a-f]{16}': the functions have changed since"):
+        of_file(path, code="0" * 16)
+    assert outcome(simulate(first)) == outcome(run("rsq"))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, r"balancer.module = '.*mine.py': cannot be read \(No such file or directory\)"),
+        ("x = 1 / 0", r"balancer.module = '.*': module = '.*': does not run: ZeroDivisionError"),
+        ("def", "does not run: SyntaxError"),
+        ("def choose(sw): return 0", "balancer.module = '.*': balancer = 'mine': must have choose_uplink or next_label"),
+        ("def choose_uplink(wdith): return 0", "choose_uplink of mine = 'wdith': is no argument of it"),
+    ],
+)
+def test_files_that_are_not_sound(tmp_path, text, said):
+    path = tmp_path / "mine.py"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(ScenarioError, match=said.replace("module = '.*': does", "does")):
+        of_file(path)
+
+
+def test_a_module_belongs_to_own_and_own_needs_one():
+    with pytest.raises(ScenarioError, match=r"balancer\.module = None: belongs to kind = own, which needs it"):
+        Scenario.from_dict({"balancer": {"kind": "own"}})
+    with pytest.raises(ScenarioError, match=r"balancer\.wrong = 1: unknown key"):
+        Scenario.from_dict({"balancer": {"kind": "own", "module": "x.py", "wrong": 1}})
+
+
+def test_another_process_runs_it_from_the_file_and_refuses_what_was_only_registered(tmp_path):
+    """Addresses are found anew in each process; machine code on disk holds none."""
+    path = tmp_path / "mine.py"
+    path.write_text(FILE.format(par=0))
+    own.register("mine", choose_uplink=lambda: 0)
+    both = [of_file(path), Scenario.from_dict({**SMALL, "balancer": {"kind": "mine"}})]
+    (tmp_path / "scenarios").write_bytes(pickle.dumps(both))
+    code = """if True:
+        import pickle, sys
+        from ofancore import ScenarioError, simulate
+        file, registered = pickle.load(open(sys.argv[1], "rb"))
+        print(simulate(file).summary())
+        try:
+            simulate(registered)
+        except ScenarioError as error:
+            print(error)
+        """
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    command = [sys.executable, "-c", code, str(tmp_path / "scenarios")]
+    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=300).stdout.splitlines()
+    assert said[0] == simulate(both[0]).summary()
+    assert said[1].startswith("kind = 'mine': is not registered in this process")
+
+
+def test_the_pipeline_knows_the_content_of_the_file(tmp_path):
+    path = tmp_path / "mine.py"
+    grid = {
+        "results": "results_own", "seeds": 1, "schemes": {"mine": {"kind": "own", "module": str(path)}},
+        "experiments": {"one": {"about": "", "scenario": SMALL, "schemes": ["mine"]}}, "figures": {}, "claims": {},
+    }  # fmt: skip
+    with pytest.raises(ScenarioError, match="cannot be read"):
+        load_config(grid)
+    path.write_text("def choose_uplink(sw): return sw.nothing[0]")
+    with pytest.raises(ScenarioError, match=r"experiments.one.choose_uplink of mine \(scheme mine\) = .*: does not compile"):
+        load_config(grid)
+    groups = []
+    for par in (0, 1, 0):
+        path.write_text(FILE.format(par=par))
+        groups.append(load_config(grid).group("one", "mine").to_json())
+    assert groups[0] == groups[2] != groups[1]
