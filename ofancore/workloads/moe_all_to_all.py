@@ -102,7 +102,8 @@ class MoeAllToAll(Workload):
         popularity = rng.permutation(-self.zipf_exponent * np.log(np.arange(1, model.experts + 1))).astype(np.float32)
         out = np.zeros((n, share), np.int64)
         for rank in range(n):
-            affinity = popularity - np.log(rng.standard_exponential((self.tokens, model.experts), np.float32))
+            draws = rng.standard_exponential((self.tokens, model.experts), np.float32)
+            affinity = popularity - np.log(np.maximum(draws, np.finfo(np.float32).tiny))  # one in 10^7 is drawn as 0
             place = rank % share
             needed = route(affinity, model.top_k, share // server, limit).sum(axis=0)
             needed[place // server] = 0
