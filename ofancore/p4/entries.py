@@ -81,21 +81,18 @@ def ranks(salt: int, bits: int) -> tuple[int, ...]:
 
 @dataclass
 class Rows:
-    """Schedules laid one after the other into the table of slots; equal ones are kept once."""
+    """The different schedules of a switch and their numbers; equal ones are kept once."""
 
     room: int
     rows: dict[tuple[int, ...], int]
-    used: int = 0
 
-    def base(self, slots: tuple[int, ...]) -> int:
-        if slots not in self.rows:
-            self.rows[slots] = self.used
-            self.used += len(slots)
-        return self.rows[slots]
+    def number(self, slots: tuple[int, ...]) -> int:
+        return self.rows.setdefault(slots, len(self.rows))
 
     def check(self) -> None:
-        if self.used > self.room:
-            raise ScenarioError("SLOTS", self.room, f"the schedules of this switch take {self.used} slots (p4/include/sizes.p4)")
+        used = sum(map(len, self.rows))
+        if used > self.room:
+            raise ScenarioError("SLOTS", self.room, f"the schedules of this switch take {used} slots (p4/include/sizes.p4)")
 
 
 def with_backups(slots: tuple[int, ...]) -> list[tuple[int, int]]:
@@ -135,9 +132,13 @@ class Entries:
         schedule, rows = self.hashed_schedules() if hashed else self.rotated_schedules(registers)
         rows.check()
         slots = [
-            {"match": {"slot": base + i}, "action": "set_uplink", "params": {"port": self.uplink(port), "backup": self.uplink(backup)}}
-            for row, base in rows.rows.items()
-            for i, (port, backup) in enumerate(with_backups(row))
+            {
+                "match": {"schedule": number, "position": position},
+                "action": "set_uplink",
+                "params": {"port": self.uplink(port), "backup": self.uplink(backup)},
+            }
+            for row, number in rows.rows.items()
+            for position, (port, backup) in enumerate(with_backups(row))
         ]
         tables = {PORTS: self.ports(), ROUTE: self.routes(), SCHEDULE: schedule, SLOTS: slots}
         for name, room in ((ROUTE, self.room.routes), (SCHEDULE, self.room.pointers)):
@@ -186,7 +187,7 @@ class Entries:
             for small in range(BINS):
                 _, order = self.switch.pointer(registers, group, small)
                 slots = self.switch.slots(group, self.knows, order)
-                table.append(_schedule(group, small, rows.base(slots), len(slots)))
+                table.append(_schedule(group, small, rows.number(slots), len(slots)))
         return table, rows
 
     def hashed_schedules(self) -> tuple[list[dict], Rows]:
@@ -194,7 +195,7 @@ class Entries:
         rows, table = Rows(self.room.slots, {}), []
         for group in self.groups():
             slots = self.hashed_slots(group)
-            table += [_schedule(group, small, rows.base(slots), len(slots)) for small in range(BINS)]
+            table += [_schedule(group, small, rows.number(slots), len(slots)) for small in range(BINS)]
         return table, rows
 
     def hashed_slots(self, group: int) -> tuple[int, ...]:
@@ -241,7 +242,7 @@ class Entries:
         return BALANCERS[balancer.kind].pointers(balancer, Shape(self.switch.inputs.fabric, nothing, nothing, 0, 0), self.switch.tier)
 
 
-def _schedule(group: int, small: int, base: int, length: int) -> dict:
+def _schedule(group: int, small: int, number: int, length: int) -> dict:
     if length > LONGEST_POSITION:
         raise ScenarioError("schedule", length, f"has at most {LONGEST_POSITION} slots")
-    return {"match": {"group": group, "bin": small}, "action": "set_schedule", "params": {"base": base, "last": length - 1}}
+    return {"match": {"group": group, "bin": small}, "action": "set_schedule", "params": {"number": number, "last": length - 1}}

@@ -29,6 +29,7 @@ from ofancore.p4.resources import (
     STALE,
     Cell,
     Found,
+    Refused,
     Report,
     ReportError,
     cells,
@@ -56,7 +57,10 @@ def versions() -> dict[str, str]:
 
 
 def compile_cell(cell: Cell, out: Path) -> None:
-    """Compile, fit and assemble one build into the folder; ReportError with the compiler's words if either program refuses."""
+    """Compile, fit and assemble one build into the folder.
+
+    Raises Refused with the compiler's words if either program refuses, ReportError if it does not get that far.
+    """
     out.mkdir(parents=True, exist_ok=True)
     chip = ["--target", cell.target]
     run = [COMPILER, *chip, "--arch", ARCHITECTURES[cell.target], "-g", "--verbose", "-o", str(out)]
@@ -64,17 +68,33 @@ def compile_cell(cell: Cell, out: Path) -> None:
     assembly = sorted(out.rglob("*.bfa"))
     if not assembly:
         raise ReportError(f"{cell.name}: {COMPILER} wrote no assembly")
+    if not matches_kept(assembly[0].read_text()):
+        raise ReportError(f"{cell.name}: {COMPILER} dropped what the parser matches on; p4c of early 2026 does (its pull request 5753)")
     _run([ASSEMBLER, *chip, "-o", str(assembly[0].parent), str(assembly[0])], cell)
     (out / "assembled").touch()
     (out / "source").write_text(cell.source + "\n")
     (out / "versions.json").write_text(json.dumps(versions()) + "\n")
 
 
+def matches_kept(assembly: str) -> bool:
+    """Does the parser still tell packets apart? Some versions of the compiler lose that without a word, and half the program with it."""
+    parser = assembly.partition("parser ingress:")[2].partition("deparser ingress:")[0]
+    return "match:" in parser
+
+
+NO_FAULT_OF_THE_PROGRAM = re.compile("no such file|no include path|compiler bug|assembler bug", re.IGNORECASE)
+
+
 def _run(command: list[str], cell: Cell) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
+    """Run it; Refused if it says no, ReportError if it does not get so far as to say so (killed, out of time, its headers not found)."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        raise ReportError(f"{cell.name}: {command[0]} was stopped after {TIMEOUT_S} s") from None
     said = (done.stderr.strip() or done.stdout.strip())[-2000:]
     if done.returncode:
-        raise ReportError(f"{cell.name}: {command[0]} ended with status {done.returncode}: {said}")
+        no_fault = done.returncode < 0 or NO_FAULT_OF_THE_PROGRAM.search(done.stderr + done.stdout)
+        raise (ReportError if no_fault else Refused)(f"{cell.name}: {command[0]} ended with status {done.returncode}: {said}")
 
 
 def read_outputs(cell: Cell, folder: Path) -> Report:
@@ -149,15 +169,15 @@ def record(source: str | None, out: str | None, keep: str | None) -> int:
         return 0
     if missing():
         raise ScenarioError("PATH", missing(), f"compiling needs {COMPILER} and {ASSEMBLER}; or give a folder of their outputs")
-    refused = 0
+    failed = 0
     for cell in cells():
         try:
             store(compiled(cell, Path(keep) if keep else None), folder)
             print(cell.name, flush=True)
         except ReportError as error:  # that a program does not fit is a result; the others are still wanted
             print(error, file=sys.stderr, flush=True)
-            refused += 1
-    return int(refused > 0)
+            failed += 1
+    return int(failed > 0)
 
 
 def compiled(cell: Cell, keep: Path | None = None) -> Report:
@@ -170,7 +190,7 @@ def compiled(cell: Cell, keep: Path | None = None) -> Report:
 
 def collect(out: str | Path) -> list[Found]:
     """For every cell the report made here, if the compiler is on the PATH, else the recorded one; written to `out` as JSON."""
-    find = compile_or_refuse if not missing() else lambda cell: Found(cell, *recorded(cell))
+    find = compiled_or_recorded if not missing() else lambda cell: Found(cell, *recorded(cell))
     found = [find(cell) for cell in cells()]
     for f in found:
         if f.status == STALE:
@@ -181,10 +201,10 @@ def collect(out: str | Path) -> list[Found]:
     return found
 
 
-def compile_or_refuse(cell: Cell) -> Found:
-    """The report made here, or REFUSED with the compiler's words on standard error: a result, and no reason to stop."""
+def compiled_or_recorded(cell: Cell) -> Found:
+    """The report made here, or REFUSED: a result, and no reason to stop. A compiler that does not work here leaves the recorded report."""
     try:
         return Found(cell, COMPILED, compiled(cell))
     except ReportError as error:
         print(error, file=sys.stderr)
-        return Found(cell, REFUSED, None)
+        return Found(cell, REFUSED, None) if isinstance(error, Refused) else Found(cell, *recorded(cell))

@@ -42,7 +42,11 @@ TITLES = {"stages": "stages"} | {name: title for name, (title, *_) in RESOURCES.
 
 
 class ReportError(OfanError):
-    """A report that is not one, or not of these sources."""
+    """A report that is not one, or not of these sources, or could not be made."""
+
+
+class Refused(ReportError):
+    """A program that compiler or assembler does not take: a result."""
 
 
 @dataclass(frozen=True)

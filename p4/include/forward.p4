@@ -14,9 +14,6 @@ control Forward(inout headers_t hdr, inout meta_t meta, in port_t in_port) {
 
     bool known = false;
 
-    action find_slot() {
-        meta.slot = meta.base + (slot_t)meta.position;
-    }
     action use_backup() {
         meta.port = meta.backup;
     }
@@ -37,7 +34,6 @@ control Forward(inout headers_t hdr, inout meta_t meta, in port_t in_port) {
             }
             if (known) {
                 choose.apply(hdr, meta);
-                find_slot();
                 slots.apply(meta);
             } else {
                 meta.way = WAY_NONE;

@@ -3,10 +3,10 @@
 #ifndef SCHEDULE_P4
 #define SCHEDULE_P4
 
-// The schedule of a group and size bin: `base` is its first slot, `last` its length less one. All schedules share one table of slots.
+// The schedule of a group and size bin, and its last position: its length less one. All schedules share one table of slots.
 control Schedule(inout meta_t meta, out bool known) {
-    action set_schedule(slot_t base, position_t last) {
-        meta.base = base;
+    action set_schedule(schedule_t number, position_t last) {
+        meta.schedule = number;
         meta.last = last;
     }
     table schedule {
@@ -33,7 +33,10 @@ control Slots(inout meta_t meta) {
         meta.way = WAY_NONE;
     }
     table slots {
-        key = { meta.slot : exact @name("slot"); }
+        key = {
+            meta.schedule : exact @name("schedule");
+            meta.position : exact @name("position");
+        }
         actions = { set_uplink; @defaultonly no_uplink; }
         default_action = no_uplink();
         size = SLOTS;

@@ -28,19 +28,18 @@
 // (RADIX / 2)^2 slots in each order that a pointer uses; there is room for one of them in 64 orders, or more in fewer.
 // Hash values of ecmp, which map to the slots of a schedule by entries: a power of two.
 #if RADIX <= 8
-#define SLOT_BITS 11
+#define SLOTS 2048
 #define HASH_BITS 8
 #elif RADIX <= 16
-#define SLOT_BITS 13
+#define SLOTS 8192
 #define HASH_BITS 9
 #elif RADIX <= 32
-#define SLOT_BITS 15
+#define SLOTS 32768
 #define HASH_BITS 10
 #else
-#define SLOT_BITS 17
+#define SLOTS 131072
 #define HASH_BITS 10
 #endif
-#define SLOTS (1 << SLOT_BITS)
 
 // Pipes of a switch; on BMv2 a pipe is what the table `ports` says.
 #define PIPES 4

@@ -11,7 +11,7 @@ typedef bit<11> group_t;     // destination edge switch (at an edge switch) or p
 typedef bit<1> bin_t;        // size bin: 0 data, 1 small
 typedef bit<12> pointer_t;   // group ++ bin
 typedef bit<16> position_t;  // of a pointer in its schedule
-typedef bit<SLOT_BITS> slot_t;  // a slot among those of all schedules
+typedef bit<12> schedule_t;  // number of a schedule
 
 const mac_t ROUTER_MAC = 0x02_00_00_00_00_01;  // of every switch: routers of the fabric share one address
 const bit<16> ETHERTYPE_IPV4 = 0x0800;
@@ -32,10 +32,9 @@ struct meta_t {
     way_t way;
     group_t group;
     bin_t bin;
-    slot_t base;         // first slot of the schedule
+    schedule_t schedule;
     position_t last;     // last position in the schedule: its length less one
     position_t position;
-    slot_t slot;
     port_t port;         // output port
     port_t backup;       // the next other port of the schedule
     bit<1> dead;         // `port` has lost its link

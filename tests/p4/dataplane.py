@@ -22,7 +22,7 @@ class DataPlane:
         self.ports = {r["match"]["port"]: (r["action"], r["params"]["pipe"]) for r in rows["ports"]}
         self.routes = [(*r["match"]["destination"], r["action"], r["params"]) for r in rows["route"]]
         self.schedules = {(r["match"]["group"], r["match"]["bin"]): r["params"] for r in rows["schedule"]}
-        self.slots = {r["match"]["slot"]: r["params"] for r in rows["slots"]}
+        self.slots = {(r["match"]["schedule"], r["match"]["position"]): r["params"] for r in rows["slots"]}
         self.pointers = {index: value for register in document["registers"] for index, value in register["values"]}
         self.hash_bits = hash_bits
         self.per_pipe = document["program"] == "pofan" if "program" in document else False
@@ -59,7 +59,7 @@ class DataPlane:
             position = zlib.crc32(struct.pack(">IIBH", src, dst, protocol, source_port) + pair) & (1 << self.hash_bits) - 1
         else:
             position = self.turn((pipe << 12 if self.per_pipe else 0) | params["group"] << 1 | small, schedule["last"])
-        slot = self.slots[schedule["base"] + position]
+        slot = self.slots[schedule["number"], position]
         out = slot["backup"] if slot["port"] in self.dead else slot["port"]
         return out, self.hop(frame, frame[:6])
 

@@ -23,13 +23,13 @@ def test_entries_hang_together(program, switch, knows):
     tables, size = d["tables"], sizes(8)
     ports = {row["match"]["port"]: row["action"] for row in tables[PORTS]}
     up = {row["params"]["group"] for row in tables[ROUTE] if row["action"] == "up"}
-    slots = {row["match"]["slot"]: row["params"] for row in tables[SLOTS]}
+    slots = {(row["match"]["schedule"], row["match"]["position"]): row["params"] for row in tables[SLOTS]}
     assert len(ports) == 8
     assert len(slots) == len(tables[SLOTS]) <= size.slots
     assert {(row["match"]["group"], row["match"]["bin"]) for row in tables[SCHEDULE]} == {(g, b) for g in up for b in (0, 1)}
     for row in tables[SCHEDULE]:
-        base, last = row["params"]["base"], row["params"]["last"]
-        for slot in range(base, base + last + 1):
+        number, last = row["params"]["number"], row["params"]["last"]
+        for slot in ((number, position) for position in range(last + 1)):
             assert ports[slots[slot]["port"]] == ports[slots[slot]["backup"]] == "above"
     prefixes = [tuple(row["match"]["destination"]) for row in tables[ROUTE]]
     assert len(set(prefixes)) == len(prefixes) <= size.routes

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 
 import pytest
 
@@ -14,6 +15,7 @@ from ofancore.p4.resources import (
     RESOURCES,
     Cell,
     Found,
+    Refused,
     Report,
     ReportError,
     cells,
@@ -126,7 +128,7 @@ def test_a_refused_program_is_a_result(tmp_path, monkeypatch, capsys):
 
     def compiled(cell, keep=None):
         if cell.program == "ofan":
-            raise ReportError(f"{cell.name}: p4c-barefoot ended with status 1: does not fit")
+            raise Refused(f"{cell.name}: p4c-barefoot ended with status 1: does not fit")
         return report(cell.program, cell.target, cell.radix)
 
     monkeypatch.setattr(reports, "missing", list)
@@ -140,6 +142,32 @@ def test_a_refused_program_is_a_result(tmp_path, monkeypatch, capsys):
     assert row["verdict"] == "not reproduced"
     assert reports.record(None, str(tmp_path / "kept"), None) == 1
     assert len(list((tmp_path / "kept").iterdir())) == 16
+
+
+COMPILERS = {  # what a stand-in for p4c-barefoot does -> what becomes of the program
+    "exit 0": "wrote no assembly",
+    "echo tna.p4: No such file >&2; exit 1": "No such file",
+    "echo no room >&2; exit 1": "no room",
+    'while [ "$1" != -o ]; do shift; done; echo "parser ingress:" > "$2/x.bfa"': "dropped what the parser matches on",
+    "echo Compiler Bug: oh >&2; exit 1": "Compiler Bug",
+    "kill -9 $$": "status -9",
+    "sleep 60": "was stopped after",
+}
+
+
+@pytest.mark.parametrize("does", COMPILERS)
+def test_only_a_compiler_that_says_no_refuses(tmp_path, monkeypatch, does):
+    """A header that is not found, a crash or a time-out says nothing of the program."""
+    for name in (reports.COMPILER, reports.ASSEMBLER):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(reports, "TIMEOUT_S", 1 if does.startswith("sleep") else 60)
+    with pytest.raises(ReportError, match=COMPILERS[does]) as error:
+        reports.compiled(CELL)
+    assert isinstance(error.value, Refused) == ("no room" in does)
+    status = reports.compiled_or_recorded(CELL).status
+    assert (status == "refused") == ("no room" in does)
 
 
 def outputs(folder, cell: Cell, source: str):

@@ -10,7 +10,7 @@ control Choose(in headers_t hdr, inout meta_t meta) {
     Hash<bit<HASH_BITS>>(HashAlgorithm_t.CRC32) crc;
 
     apply {
-        meta.position = (position_t)crc.get({ hdr.ipv4.src, hdr.ipv4.dst, hdr.ipv4.protocol, meta.source_port, meta.queue_pair });
+        meta.position[HASH_BITS - 1:0] = crc.get({ hdr.ipv4.src, hdr.ipv4.dst, hdr.ipv4.protocol, meta.source_port, meta.queue_pair });
     }
 }
 

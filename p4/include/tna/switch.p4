@@ -14,6 +14,7 @@ parser ParseIngress(packet_in packet, out headers_t hdr, out meta_t meta, out in
         meta.from_above = 0;
         meta.way = WAY_NONE;
         meta.bin = 0;
+        meta.position = 0;
         meta.dead = 0;
         meta.source_port = 0;
         meta.queue_pair = 0;
