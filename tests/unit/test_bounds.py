@@ -191,7 +191,7 @@ def test_delays_count_and_circles_are_refused():
 
 @st.composite
 def dags(draw):
-    """Flows among the hosts of the radix-4 tree, each waiting for some earlier ones to arrive, most at its source, or be acknowledged."""
+    """Flows among the hosts of the radix-4 tree that wait for earlier ones to arrive, most at their source, or to be acknowledged."""
     n = draw(st.integers(1, 14))
     hosts = st.integers(0, 15)
     src, dst = (np.array(draw(st.lists(hosts, min_size=n, max_size=n))) for _ in range(2))
