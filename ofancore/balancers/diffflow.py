@@ -46,7 +46,7 @@ class DiffFlow(Balancer):
         return 8 * self.entries  # four bytes to tell the flow, four to count
 
 
-@inner
+@inner(apart=True)
 def choose_by_length(sw, node, up, width, sched, group, small, port, host, label, flow, now):
     """Count the flow's packets up to the threshold, hashed; then spray."""
     if small == 0:

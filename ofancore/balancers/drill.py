@@ -43,7 +43,7 @@ class Drill(Balancer):
         return self.engines * self.memory
 
 
-@inner
+@inner(apart=True)
 def choose_by_drill(sw, node, up, width, sched, group, small, port, host, label, flow, now):
     """Draw, compare, remember."""
     size = sw.par[1]

@@ -125,7 +125,7 @@ def turns(n: int, after: np.ndarray) -> np.ndarray:
     return turn
 
 
-@inner
+@inner(apart=True)
 def label_part(hx, at, host, flow, seq, now):
     """The path of the packet's part."""
     path = (hx.reg[at + FIRST] + seq % hx.reg[at + PARTS]) % hx.reg[at + PATHS]

@@ -57,7 +57,7 @@ class Flowlet(Balancer):
         return self.entries * (2 if self.timer == "age_bit" else 5)  # uplink and two bits, or uplink and a time of four bytes
 
 
-@inner
+@inner(apart=True)
 def choose_by_flowlet(sw, node, up, width, sched, group, small, port, host, label, flow, now):
     """The uplink of the flow's entry, drawn anew after a pause; the entry remembers the packet's time."""
     at = sw.first[node] + WORDS * hash_below(small, flow, sw.salt[node], sw.par[0])

@@ -38,7 +38,7 @@ class HostRr(Balancer):
         return 2 * flows_per_host(shape)
 
 
-@inner
+@inner(apart=True)
 def label_in_turn(hx, at, host, flow, seq, now):
     """The flow's counter, which goes on to the next label."""
     label = hx.reg[at]

@@ -111,7 +111,7 @@ def decayed_at(hx, at, path):
     return at + ORDERS + ((hx.par[0] + hx.par[1] + 3) >> 2) + path
 
 
-@inner
+@inner(apart=True)
 def label_prime(hx, at, host, flow, seq, now):
     """The next path without a penalty, or the least penalised of those looked at."""
     best, least = np.int64(0), np.int64(0)
@@ -132,14 +132,14 @@ def penalise_prime(hx, at, path, penalty, now):
     hx.reg[place] = min(max(hx.reg[place], now) + penalty * decay, now + hx.par[7] * decay)
 
 
-@inner
+@inner(apart=True)
 def on_ack_prime(hx, at, host, label, ecn, now):
     """A mark."""
     if ecn != 0:
         penalise_prime(hx, at, label, hx.par[5], now)
 
 
-@inner
+@inner(apart=True)
 def on_loss_prime(hx, at, host, label, congested, silent, now):
     """A loss of which something was heard, or a silent one."""
     penalise_prime(hx, at, label, hx.par[7] if silent != 0 else hx.par[6], now)

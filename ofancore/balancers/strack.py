@@ -61,7 +61,7 @@ class Strack(Balancer):
         return flows_per_host(shape) * (2 + -(-self.labels // 8))
 
 
-@inner
+@inner(apart=True)
 def label_strack(hx, at, host, flow, seq, now):
     """The next label without a penalty; those before it have paid theirs."""
     labels = hx.par[0]
@@ -73,14 +73,14 @@ def label_strack(hx, at, host, flow, seq, now):
     return label
 
 
-@inner
+@inner(apart=True)
 def on_ack_strack(hx, at, host, label, ecn, now):
     """A mark sets the bit of its label."""
     if ecn != 0:
         set_field(hx.reg, at + BITS, label, BIT, 1)
 
 
-@inner
+@inner(apart=True)
 def on_loss_strack(hx, at, host, label, congested, silent, now):
     """So does a loss."""
     if hx.par[1] != 0:

@@ -85,7 +85,7 @@ def step(hx, at, host):
     return label
 
 
-@inner
+@inner(apart=True)
 def label_bitmap(hx, at, host, flow, seq, now):
     """The next label, or if it has a penalty, which shrinks, the next one that has none."""
     label = step(hx, at, host)
@@ -107,14 +107,14 @@ def penalise(hx, at, label, penalty):
     set_field(hx.reg, at + PENALTIES, label, NIBBLE, min(penalty, hx.par[4]))
 
 
-@inner
+@inner(apart=True)
 def on_ack_bitmap(hx, at, host, label, ecn, now):
     """A mark."""
     if ecn != 0:
         penalise(hx, at, label, hx.par[1])
 
 
-@inner
+@inner(apart=True)
 def on_loss_bitmap(hx, at, host, label, congested, silent, now):
     """A NACK or what stands for one, or a timeout."""
     penalise(hx, at, label, hx.par[3] if silent != 0 else hx.par[2])

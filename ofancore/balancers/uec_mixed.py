@@ -52,7 +52,7 @@ class UecMixed(UecBitmap):
         return super().host_bytes(shape) + flows_per_host(shape) * (4 + 2 * self.queue_labels)
 
 
-@inner
+@inner(apart=True)
 def label_mixed(hx, at, host, flow, seq, now):
     """The oldest recycled label, or the bitmap's next one."""
     queue = at + hx.par[5]
@@ -63,7 +63,7 @@ def label_mixed(hx, at, host, flow, seq, now):
     return field(hx.reg, queue + QUEUE, first & (hx.par[6] - 1), WORD)
 
 
-@inner
+@inner(apart=True)
 def on_ack_mixed(hx, at, host, label, ecn, now):
     """A mark is the bitmap's; a label without one is put into the queue."""
     on_ack_bitmap(hx, at, host, label, ecn, now)

@@ -117,7 +117,7 @@ def reversed_bits(x, log):
     return y
 
 
-@inner
+@inner(apart=True)
 def label_whack(hx, at, host, flow, seq, now):
     """The path on which the unit lies that the bit-reversed counter names."""
     reg, log = hx.reg, hx.par[1]
@@ -195,7 +195,7 @@ def return_units(hx, at, path):
         move_unit(hx, at, fullest, path)
 
 
-@inner
+@inner(apart=True)
 def on_ack_whack(hx, at, host, label, ecn, now):
     """A mark takes units, an ACK without one may return some."""
     if ecn != 0:
@@ -204,7 +204,7 @@ def on_ack_whack(hx, at, host, label, ecn, now):
         return_units(hx, at, label)
 
 
-@inner
+@inner(apart=True)
 def on_loss_whack(hx, at, host, label, congested, silent, now):
     """A loss takes units, a silent one all."""
     take_units(hx, at, label, np.int64(MOST_UNITS) if silent != 0 else hx.par[5])
