@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import warnings
 from pathlib import Path
 
 import altair as alt
@@ -20,7 +19,22 @@ from ofancore.jit import CACHE
 from ofancore.metrics import extent
 from ofancore.palette import Style, name_of, order, style, text_colour
 from ofancore.plan import write_file
-from ofancore.theme import FAINT, GRID, HEIGHT, INK, WIDTH, Axis, faded, panel_title, pick, powers_of_two, scales, spread, title
+from ofancore.theme import (
+    FAINT,
+    GRID,
+    HEIGHT,
+    INK,
+    WIDTH,
+    Axis,
+    faded,
+    one_selection,
+    panel_title,
+    pick,
+    powers_of_two,
+    scales,
+    spread,
+    title,
+)
 
 __all__ = ["Axis", "dots", "figure", "lines", "marked", "name_of", "order", "powers_of_two", "rows", "save", "setup", "style", "vertical"]
 
@@ -296,9 +310,7 @@ def figure(panels: list, finding: str, setup: str | list[str], columns: int = 2)
     """Panels under one title; the set-up says so where an interval does not fit."""
     if any(_is_cut(panel) for panel in panels):
         setup = [*([setup] if isinstance(setup, str) else setup), CUT]
-    with warnings.catch_warnings():
-        # All panels share the selection `pick` on purpose: a click isolates a scheme in every one.
-        warnings.filterwarnings("ignore", message="Automatically deduplicated selection parameter")
+    with one_selection():
         together = alt.concat(*panels, columns=columns).properties(title=title(finding, setup))
         # Each panel has scales of its own schemes; shared ones would repaint them.
         return together.resolve_scale(color="independent", shape="independent", strokeDash="independent")

@@ -15,6 +15,7 @@ from ofancore.metrics import mean_interval
 
 # What a scheme costs and does beside its slowdown: column -> (title with unit, how the runs of all settings become one number)
 COSTS = {
+    "unfinished": ("not finished (runs)", "sum"),
     "queue_max_packets": ("largest queue (packets)", "max"),
     "dropped_percent": ("dropped (%)", "mean"),
     "reordered_percent": ("reordered (%)", "mean"),
@@ -29,6 +30,7 @@ def slowdowns(runs: pd.DataFrame) -> pd.DataFrame:
     states = [c for c in ("state_bytes_per_switch_edge", "state_bytes_per_switch_agg") if c in runs]
     return runs.assign(
         slowdown=time / runs["ideal_ns"],
+        unfinished=~runs["finished"].astype(bool),
         dropped_percent=100 * runs["packets_dropped"] / runs["packets_sent"],
         reordered_percent=100 * runs["reorder_fraction"],
         switch_bytes=runs[states].max(axis=1),
@@ -41,7 +43,7 @@ def in_settings(runs: pd.DataFrame, settings: list[str]) -> pd.DataFrame:
     rows = []
     for key, group in runs.groupby([*settings, "label"], sort=False):
         mean, low, high = mean_interval(100 * (group["slowdown"] - 1))
-        rows.append([*key, mean, low, high, len(group), int((~group["finished"].astype(bool)).sum())])
+        rows.append([*key, mean, low, high, len(group), int(group["unfinished"].sum())])
     return pd.DataFrame(rows, columns=[*settings, "label", "mean", "low", "high", "seeds", "unfinished"])
 
 
@@ -62,11 +64,7 @@ def standings(runs: pd.DataFrame, settings: list[str]) -> pd.DataFrame:
         costs = {name: getattr(group[name], how)() for name, (_, how) in COSTS.items()}
         kind = group["balancer.kind"].iloc[0]
         described = f"{BALANCERS[kind].__module__.replace('.', '/')}.py" if kind in BALANCERS else ""
-        unfinished = int((~group["finished"].astype(bool)).sum())
-        rows.append(
-            {"label": label, "mean": mean, "low": low, "high": high, "seeds": len(per_seed), "unfinished": unfinished} | costs
-            | {"described_in": described}
-        )  # fmt: skip
+        rows.append({"label": label, "mean": mean, "low": low, "high": high, "seeds": len(per_seed)} | costs | {"described_in": described})
     table = pd.DataFrame(rows).sort_values("mean", kind="stable", ignore_index=True)
     table.insert(0, "rank", np.arange(1, len(table) + 1))
     return table

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import warnings
 from dataclasses import dataclass, replace
 
 import altair as alt
@@ -43,6 +45,14 @@ alt.renderers.enable("svg")
 
 pick = alt.selection_point(name="pick", fields=["scheme"], on="click", clear="dblclick")
 faded = alt.when(pick).then(alt.value(1.0)).otherwise(alt.value(0.12))
+
+
+@contextlib.contextmanager
+def one_selection():
+    """All panels share the selection `pick` on purpose: a click isolates a scheme in every one. Altair warns of that."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Automatically deduplicated selection parameter")
+        yield
 
 
 def scales(labels) -> dict:
