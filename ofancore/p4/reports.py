@@ -69,7 +69,7 @@ def compile_cell(cell: Cell, out: Path) -> None:
     if not assembly:
         raise ReportError(f"{cell.name}: {COMPILER} wrote no assembly")
     if not matches_kept(assembly[0].read_text()):
-        raise ReportError(f"{cell.name}: {COMPILER} dropped what the parser matches on; p4c of early 2026 does (its pull request 5753)")
+        raise ReportError(f"{cell.name}: {COMPILER} dropped what the parser matches on; p4c between its pull requests 5063 and 5753 does")
     _run([ASSEMBLER, *chip, "-o", str(assembly[0].parent), str(assembly[0])], cell)
     (out / "assembled").touch()
     (out / "source").write_text(cell.source + "\n")
