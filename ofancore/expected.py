@@ -25,8 +25,8 @@ from ofancore.figures import MissingRun, Source
 PNG = b"\x89PNG\r\n\x1a\n"
 # the figures in the README
 FIGURES = (
-    "fig01_granularity", "fig03_failures_unknown", "fig06_queue_scaling", "fig08_network_size", "fig14_headline", "pofan_pipes", "p4_resources",
-    "league",
+    "fig01_granularity", "fig03_failures_unknown", "fig06_queue_scaling", "fig08_network_size", "fig14_headline", "pofan_pipes",
+    "p4_resources", "league",
 )  # fmt: skip
 
 ABOUT = """# What a full run gives

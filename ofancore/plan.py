@@ -145,9 +145,15 @@ def seconds(group: Group) -> float:
 
 
 def write_file(path: str | Path, data: bytes | str) -> None:
-    """Write a file whole or not at all: to a temporary name in the same folder, then renamed. An OSError names the file that was meant."""
-    path, temporary = Path(path), None
+    """Write a file whole or not at all: to a temporary name in the same folder, then renamed. An OSError names the file that was meant.
+
+    A link is followed; what is there and no file, such as a pipe or a device, is written to and stays what it is.
+    """
+    meant, path, temporary = path, Path(os.path.realpath(path)), None
     try:
+        if path.exists() and not path.is_file():
+            path.write_bytes(data.encode() if isinstance(data, str) else data)
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         with os.fdopen(handle, "wb") as file:
@@ -160,7 +166,7 @@ def write_file(path: str | Path, data: bytes | str) -> None:
         if temporary:
             Path(temporary).unlink(missing_ok=True)
         if isinstance(error, OSError):
-            raise OSError(error.errno, error.strerror or str(error), str(path)) from None
+            raise OSError(error.errno, error.strerror or str(error), str(meant)) from None
         raise
 
 

@@ -14,7 +14,8 @@ from ofancore.fabric import Fabric
 NETWORK = 10 << 24
 ROUTER_MAC = 0x02_00_00_00_00_01
 HOST_MAC = 0x02_01_00_00_00_00
-LANES_PER_PORT = 4  # of a Tofino's 64 lanes a pipe: 16 front ports a pipe
+LANES_PER_PORT = 4
+PORTS_PER_PIPE = 16  # front ports, of 4 of a pipe's 64 lanes each
 FIRST_LANE = {"tofino": 0, "tofino2": 8}
 
 

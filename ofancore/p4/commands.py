@@ -81,7 +81,7 @@ def _write(args, document: dict) -> int:
     from ofancore.plan import write_file
 
     text = json.dumps(document, separators=(",", ":")) + "\n"
-    if args.out:
+    if args.out is not None:
         write_file(args.out, text)
     else:
         print(text, end="")

@@ -24,7 +24,7 @@ from ofancore.balancers.base import Shape
 from ofancore.bits import mix32
 from ofancore.errors import ScenarioError
 from ofancore.fabric import EDGE
-from ofancore.p4.addresses import FIRST_LANE, ROUTER_MAC, Addresses, port_number
+from ofancore.p4.addresses import FIRST_LANE, PORTS_PER_PIPE, ROUTER_MAC, Addresses, port_number
 from ofancore.p4.sources import TARGETS, Sizes, digest, sizes
 from ofancore.p4.switches import BINS, KNOWS, SwitchView, view
 
@@ -51,6 +51,9 @@ def entries_of(
         raise ScenarioError("target", target, f"must be one of: {', '.join(TARGETS)}")
     if knows not in KNOWS:
         raise ScenarioError("knows", knows, f"must be one of: {', '.join(KNOWS)}")
+    if target != "v1model" and radix > PORTS_PER_PIPE * pipes:
+        needed = -(-radix // PORTS_PER_PIPE)
+        raise ScenarioError("pipes", pipes, f"a pipe of {target} has {PORTS_PER_PIPE} front ports; radix {radix} needs {needed} pipes")
     seen = view(program, radix, switch, seed, failures, pipes)
     document = {
         "program": program,

@@ -26,6 +26,7 @@ from ofancore.p4.resources import (
     NONE,
     REFUSED,
     RESOURCES,
+    STAGES,
     STALE,
     Cell,
     Found,
@@ -103,24 +104,33 @@ def read_outputs(cell: Cell, folder: Path) -> Report:
         source = (folder / "source").read_text().strip()
     except FileNotFoundError:
         raise ReportError(f"{folder}/source: missing; it holds the digest of the sources") from None
+    except UnicodeDecodeError:
+        raise ReportError(f"{folder}/source: not text") from None
     if source != cell.source:
         raise ReportError(f"{folder}: is of sources {source}, and p4/ has {cell.source} for {cell.name}")
     if not (folder / "assembled").exists():
         raise ReportError(f"{folder}/assembled: missing; without the assembler nobody knows whether the program fits")
     said = _json(folder / "versions.json")
-    resources = _json(next(iter(sorted(folder.rglob("resources.json"))), folder / "resources.json"))["resources"]
-    phv = next(iter(sorted(folder.rglob("phv.json"))), folder / "phv.json")
-    stages = sorted(resources["mau"]["mau_stages"], key=lambda stage: stage["stage_number"])
-    return Report(
-        program=cell.program,
-        target=cell.target,
-        radix=cell.radix,
-        source=source,
-        versions=said,
-        stages=resources["mau"]["nStages"],
-        used={name: [_count(stage, path) for stage in stages] for name, (_, path, _) in RESOURCES.items()},
-        phv_used=phv_bits(_json(phv)),
-    )
+    if not isinstance(said, dict) or not all(isinstance(text, str) for text in said.values()):
+        raise ReportError(f"{folder}/versions.json: must be an object of texts")
+    listed = next(iter(sorted(folder.rglob("resources.json"))), folder / "resources.json")
+    containers = next(iter(sorted(folder.rglob("phv.json"))), folder / "phv.json")
+    report, phv = _json(listed), _json(containers)
+    try:
+        if report["program_name"] != f"{cell.program}.p4":
+            raise ReportError(f"{listed}: is of {report['program_name']}, not of {cell.program}.p4")
+        mau = report["resources"]["mau"]
+        stages = sorted(mau["mau_stages"], key=lambda stage: stage["stage_number"])
+        if not mau["nStages"] == len(stages) == STAGES[cell.target]:
+            raise ReportError(f"{listed}: has {len(stages)} of {mau['nStages']} stages, and a {cell.target} has {STAGES[cell.target]}")
+        used = {name: [_count(stage, path) for stage in stages] for name, (_, path, _) in RESOURCES.items()}
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ReportError(f"{listed}: not a resource report ({type(error).__name__}: {error})") from None
+    try:
+        bits = phv_bits(phv)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ReportError(f"{containers}: not a report on containers ({type(error).__name__}: {error})") from None
+    return Report(cell.program, cell.target, cell.radix, source, said, STAGES[cell.target], used, bits)
 
 
 def _json(path: Path):
@@ -128,7 +138,7 @@ def _json(path: Path):
         return json.loads(path.read_text())
     except FileNotFoundError:
         raise ReportError(f"{path}: missing") from None
-    except ValueError as error:
+    except ValueError as error:  # broken text, too
         raise ReportError(f"{path}: not JSON ({error})") from None
 
 

@@ -5,6 +5,7 @@ Everything comes from `prepare`, which also makes the arrays that the simulator 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,12 +64,11 @@ class SwitchView:
         """The switch `edge:POD:INDEX` or `agg:POD:INDEX`; ScenarioError if there is none."""
         f = inputs.fabric
         rule = f"must be edge:POD:INDEX or agg:POD:INDEX with POD 0 to {f.P - 1}, INDEX 0 to {f.E - 1}"
-        try:
-            kind, pod, index = name.split(":")
-            pod, index = int(pod), int(index)
-        except ValueError:
-            raise ScenarioError("switch", name, rule) from None
-        if kind not in ("edge", "agg") or not (0 <= pod < f.P and 0 <= index < (f.E if kind == "edge" else f.A)):
+        named = re.fullmatch(r"(edge|agg):(0|[1-9][0-9]*):(0|[1-9][0-9]*)", name, re.ASCII)
+        if not named:
+            raise ScenarioError("switch", name, rule)
+        kind, pod, index = named[1], int(named[2]), int(named[3])
+        if not (pod < f.P and index < (f.E if kind == "edge" else f.A)):
             raise ScenarioError("switch", name, rule)
         _, first_edge, first_agg, _, _ = f.node_base
         if kind == "edge":

@@ -117,6 +117,12 @@ def test_front_ports_have_numbers_of_their_own(target, pipes):
         ),
         (["--radix", "8", "--switch", "core:0:0"], "switch = 'core:0:0': must be"),
         (["--radix", "8", "--switch", "edge:0:0", "--pipes", "5"], "pipes = 5: must be 1 to 4"),
+        (["--radix", "8", "--switch", "edge:01:0"], "switch = 'edge:01:0': must be edge:POD:INDEX"),
+        (["--radix", "8", "--switch", "edge: 1:0"], "switch = 'edge: 1:0': must be edge:POD:INDEX"),
+        (
+            ["--radix", "64", "--switch", "edge:0:0", "--target", "tofino2", "--pipes", "2"],
+            "pipes = 2: a pipe of tofino2 has 16 front ports; radix 64 needs 4 pipes",
+        ),
         (["--radix", "8", "--switch", "edge:0:0", "--failures", "nothing.yaml"], "failures = 'nothing.yaml': no such file"),
     ],
 )

@@ -191,7 +191,9 @@ def outputs(folder, cell: Cell, source: str):
 
     logs = folder / cell.name / "pipe" / "logs"
     logs.mkdir(parents=True)
-    (logs / "resources.json").write_text(json.dumps({"resources": {"mau": {"nStages": 12, "mau_stages": [stage(i) for i in range(12)]}}}))
+    (logs / "resources.json").write_text(
+        json.dumps({"program_name": "ofan.p4", "resources": {"mau": {"nStages": 12, "mau_stages": [stage(i) for i in range(12)]}}})
+    )
     (logs / "phv.json").write_text(json.dumps(PHV))
     (folder / cell.name / "source").write_text(source + "\n")
     (folder / cell.name / "versions.json").write_text('{"p4c-barefoot": "9.13.4"}')
@@ -225,6 +227,31 @@ def test_incomplete_outputs_are_refused(tmp_path, lost):
     outputs(tmp_path / "raw", CELL, CELL.source)
     (tmp_path / "raw" / CELL.name / lost).unlink()
     with pytest.raises(ReportError, match=lost.rpartition("/")[2]):
+        record(str(tmp_path / "raw"), str(tmp_path / "kept"), None)
+    assert not (tmp_path / "kept").exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "said"),
+    [
+        ("source", b"\xff\xfe", "not text"),
+        ("versions.json", b'"x"', "an object of texts"),
+        ("pipe/logs/resources.json", b"{}", "not a resource report"),
+        ("pipe/logs/resources.json", b"[]", "not a resource report"),
+        ("pipe/logs/resources.json", b'{"program_name": "ecmp.p4"}', "is of ecmp.p4, not of ofan.p4"),
+        (
+            "pipe/logs/resources.json", b'{"program_name": "ofan.p4", "resources": {"mau": {"nStages": 20, "mau_stages": []}}}',
+            "has 0 of 20 stages, and a tofino has 12",
+        ),
+        ("pipe/logs/phv.json", b'{"containers": [{}]}', "not a report on containers"),
+        ("pipe/logs/phv.json", b"null", "not a report on containers"),
+        ("pipe/logs/phv.json", b"{", "not JSON"),
+    ],
+)  # fmt: skip
+def test_broken_outputs_are_refused(tmp_path, file, text, said):
+    outputs(tmp_path / "raw", CELL, CELL.source)
+    (tmp_path / "raw" / CELL.name / file).write_bytes(text)
+    with pytest.raises(ReportError, match=said):
         record(str(tmp_path / "raw"), str(tmp_path / "kept"), None)
     assert not (tmp_path / "kept").exists()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import datetime
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -344,3 +345,19 @@ def test_files_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
         write_file(target, "new")
     assert target.read_text() == "old"
     assert [p.name for p in target.parent.iterdir()] == ["file.txt"]
+
+
+def test_what_is_no_file_is_written_to_and_not_replaced(tmp_path):
+    """A link is followed; a pipe stays a pipe, as a device would."""
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    write_file(tmp_path / "link", "text")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_text() == "text"
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    write_file(tmp_path / "pipe", "text")
+    assert os.read(reader, 10) == b"text"
+    os.close(reader)
+    assert (tmp_path / "pipe").is_fifo()
+    with pytest.raises(OSError, match="directory"):
+        write_file(tmp_path, "text")
