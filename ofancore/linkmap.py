@@ -8,7 +8,7 @@ import pandas as pd
 
 from ofancore.errors import OfanError
 from ofancore.paths import BETWEEN_SWITCHES
-from ofancore.theme import FAINT, INK, one_selection, panel_title, title
+from ofancore.theme import FAINT, INK, panel_title, title
 
 # Titles by class: rows are the switches that send, columns their ports.
 TITLES = {1: "edge, uplinks", 2: "aggregation, uplinks", 3: "core, to pods", 4: "aggregation, to edges"}
@@ -19,8 +19,7 @@ MOST_LINKS = 5_000  # cells of a stage; more are neither seen nor taken by the c
 def cells(links: pd.DataFrame) -> pd.DataFrame:
     """`paths.link_table`'s links between switches with `row` (sending switch within its tier) and `column` (its port), from 0.
 
-    Links are numbered by stage, then by the lower switch and its port for uplinks, by the sending switch and its port for downlinks; so ports
-    of a switch follow one another.
+    Links are numbered by stage, then by the sending switch and its port, so the ports of a switch follow one another.
     """
     inner = links[links["class"].isin(BETWEEN_SWITCHES)]
     row = inner["tail"] - inner.groupby("class")["tail"].transform("min")
@@ -30,23 +29,22 @@ def cells(links: pd.DataFrame) -> pd.DataFrame:
 def link_map(runs: dict[str, pd.DataFrame], finding: str, setup: str | list[str], most: float | None = None) -> alt.VConcatChart:
     """Bytes over the mean of the stage for every link between switches: panels side by side, a strip a name in `runs`.
 
-    `runs`: name -> `paths.link_table`. One scale for all, pale at 1; it ends at `most`, by default the largest value, and colours stay there
-    while tooltips do not. Dead links are crossed out. OfanError for stages of more than 5,000 links.
+    `runs`: name -> `paths.link_table`. One scale for all, pale at 1; it ends at `most`, by default the largest value; tooltips go on.
+    Dead links are crossed out. OfanError for stages of more than 5,000 links.
     """
     tables = {name: cells(links) for name, links in runs.items()}
     largest = max(table["over_mean"].max() for table in tables.values())
     top = max(1.1, largest if most is None else most)
-    with one_selection():
-        strips = [_strip(name, table, top, legend=i == 0) for i, (name, table) in enumerate(tables.items())]
-        return alt.vconcat(*strips, spacing=18).properties(title=title(finding, setup))
+    strips = [_strip(name, table, top) for name, table in tables.items()]
+    return alt.vconcat(*strips, spacing=18).properties(title=title(finding, setup))
 
 
-def _strip(name: str, table: pd.DataFrame, top: float, legend: bool) -> alt.HConcatChart:
-    panels = [_panel(stage, TITLES[number], top, legend) for number, stage in table.groupby("class", sort=True)]
+def _strip(name: str, table: pd.DataFrame, top: float) -> alt.HConcatChart:
+    panels = [_panel(stage, TITLES[number], top) for number, stage in table.groupby("class", sort=True)]
     return alt.hconcat(*panels, spacing=16).properties(title=panel_title(name))
 
 
-def _panel(stage: pd.DataFrame, name: str, top: float, legend: bool) -> alt.LayerChart:
+def _panel(stage: pd.DataFrame, name: str, top: float) -> alt.LayerChart:
     if len(stage) > MOST_LINKS:
         raise OfanError(f"a map of links shows stages of up to {MOST_LINKS:,} links, not {len(stage):,}")
     rows, columns = int(stage["row"].max()) + 1, int(stage["column"].max()) + 1
@@ -56,7 +54,7 @@ def _panel(stage: pd.DataFrame, name: str, top: float, legend: bool) -> alt.Laye
     x = alt.X("column:O", title="port", axis=alt.Axis(**bare, labelAngle=0))
     y = alt.Y("row:O", title="switch", axis=alt.Axis(**bare))
     scale = alt.Scale(scheme=COLOURS, domain=[0, top], domainMid=1, clamp=True)
-    key = alt.Legend(title="bytes over the mean of the stage", orient="bottom", gradientLength=200) if legend else None
+    key = alt.Legend(title="bytes over the mean of the stage", orient="bottom", gradientLength=200, titleLimit=0)
     fields = ("cable", "direction", "stage", "over_mean", "bytes", "data", "acks", "drops", "capacity", "queue_max_bytes")
     data = stage[["row", "column", *fields]]
     tips = [

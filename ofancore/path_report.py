@@ -39,7 +39,7 @@ def write(table: pd.DataFrame, path: str, result: Result) -> None:
 
 
 def report(result: Result, links: pd.DataFrame, use: pd.DataFrame | None, top: int) -> str:
-    """The stages, the `top` most loaded links between switches and, with `use`, the flows on each of them and the pairs that go together."""
+    """The stages, the `top` most loaded links between switches and, with `use`, the flows on each and the pairs that go together."""
     parts = [result.summary(), stages(links)]
     worst = paths.busiest(links, top)
     parts.append(f"Most loaded links between switches, against the mean of their stage:\n{loaded(worst)}")

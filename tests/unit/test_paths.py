@@ -38,7 +38,7 @@ def test_ecmp_puts_a_flow_on_one_path_and_sometimes_two_flows_on_one_uplink():
     """Hosts 0 and 1 are on one edge switch, 14 and 15 on another in the last pod; 4 packets each."""
     seen = set()
     for seed in range(16):
-        result, links, use = run(balancer={"kind": "ecmp"}, workload=pairs_of((0, 15), (1, 14), packets=4), seed=seed)
+        _, links, use = run(balancer={"kind": "ecmp"}, workload=pairs_of((0, 15), (1, 14), packets=4), seed=seed)
         for flow in (0, 1):
             assert crossed(use, links, flow) == {stage: [4] for stage in LINK_CLASSES}
             assert crossed(use, links, flow, "acks") == {stage: [4] for stage in LINK_CLASSES}
