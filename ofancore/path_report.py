@@ -84,17 +84,18 @@ def on_link(use: pd.DataFrame, link: int, result: Result, top: int) -> str:
 
 
 def together(use: pd.DataFrame, links: pd.DataFrame, result: Result, top: int) -> str:
-    """Pairs of flows that share most of their paths, at most `top`."""
+    """Pairs of flows that share half of their paths or more, at most `top`."""
     try:
         found = paths.pairs(use, links)
     except paths.TooManyPairs as e:
         return f"Pairs of flows: not compared, {e}."
     if found.empty:
-        return "No two flows share most of their paths between switches."
+        return "No two flows share half of their paths between switches."
     head = ["flow", "and flow", "overlap"]
     rows = [[flow_name(result, row.a), flow_name(result, row.b), f"{row.overlap:.2f}"] for row in found.head(top).itertuples()]
     more = f"\nand {len(found) - top:,} more" if len(found) > top else ""
-    return f"Pairs of flows that share most of their paths between switches (1: one and the same path):\n{text_table(head, rows, 2)}{more}"
+    about = "Pairs of flows that share half of their paths between switches or more (1: one and the same path):"
+    return f"{about}\n{text_table(head, rows, 2)}{more}"
 
 
 def where(link) -> str:

@@ -17,7 +17,7 @@ from ofancore.prepare import traffic_and_damage
 from ofancore.result import Result
 
 BETWEEN_SWITCHES = (1, 2, 3, 4)  # classes of links that a balancer decides about
-MOST_OF_PATH = 0.5
+HALF = 0.5 - 1e-9  # of a path; sums of shares are not exact
 MOST_PAIRS = 2_000_000  # pairs of flows that are looked at one by one
 
 
@@ -109,25 +109,23 @@ def per_stage(use: pd.DataFrame, links: pd.DataFrame) -> pd.DataFrame:
 
 
 def pairs(use: pd.DataFrame, links: pd.DataFrame, most: int = MOST_PAIRS) -> pd.DataFrame:
-    """Pairs of flows, at the same time under way, that share most of their paths between switches: columns `a`, `b` (flows), `overlap`.
+    """Pairs of flows, at the same time under way, that share half of their paths between switches or more: columns `a`, `b`, `overlap`.
 
     Let p(l) be the share of a flow's data packets, of those it sent into a stage, that took link l. The sum over l of p_a(l) p_b(l) is the
     chance that a packet of a and one of b, drawn at random, took the same link there. `overlap` is its mean over the stages of the
     longer of the two paths (4 between pods, 2 within one): 1 for flows that took one and the same path, 1/n for flows that are spread
-    evenly over the same n links of every stage. Pairs with more than 1/2 are returned, the largest first. TooManyPairs if more than
-    `most` could be.
+    evenly over the same n links of every stage. The largest come first. TooManyPairs if more than `most` had to be looked at.
     """
     rows = use.merge(links.loc[links["class"].isin(BETWEEN_SWITCHES), ["link", "class"]], on="link")
     rows = rows[rows["data"] > 0]
     rows = rows.assign(p=rows["data"] / rows.groupby(["flow", "class"])["data"].transform("sum"))
-    # An overlap above 1/2 needs a stage in which the sum is above 1/2, so one link that takes more than half of either flow's packets.
-    main = rows[rows["p"] > 0.5]
-    sizes = main.groupby("link").size()
-    if (sizes * (sizes - 1) // 2).sum() > most:
+    # A mean of 1/2 needs a stage with a sum of 1/2, so a link of both that takes half or more of one flow's packets.
+    main = rows[rows["p"] >= HALF]
+    if (main.groupby("link").size() * rows.groupby("link").size()).sum() > 2 * most:  # every pair comes twice
         raise TooManyPairs(f"more than {most:,} pairs of flows have a link in common")
-    both = main[["link", "flow"]].merge(main[["link", "flow"]], on="link")
-    both = both[both["flow_x"] < both["flow_y"]].drop_duplicates(["flow_x", "flow_y"])
-    found = pd.DataFrame({"a": both["flow_x"], "b": both["flow_y"]}).reset_index(drop=True)
+    both = main[["link", "flow"]].merge(rows[["link", "flow"]], on="link", suffixes=("_x", "_y"))
+    ends = np.sort(both.loc[both["flow_x"] != both["flow_y"], ["flow_x", "flow_y"]].to_numpy(), axis=1)
+    found = pd.DataFrame(np.unique(ends, axis=0), columns=["a", "b"])
     life = rows.groupby("flow").agg(first=("first_ns", "min"), last=("last_ns", "max"), stages=("class", "nunique"))
     a, b = life.loc[found["a"]].reset_index(drop=True), life.loc[found["b"]].reset_index(drop=True)
     together = (a["first"] <= b["last"]) & (b["first"] <= a["last"])
@@ -136,7 +134,7 @@ def pairs(use: pd.DataFrame, links: pd.DataFrame, most: int = MOST_PAIRS) -> pd.
     chances = chances.merge(rows[["flow", "link", "p"]], left_on=["b", "link"], right_on=["flow", "link"], suffixes=("_a", "_b"))
     sums = (chances["p_a"] * chances["p_b"]).groupby(chances["pair"]).sum().reindex(found.index, fill_value=0.0)
     found = found.assign(overlap=sums / found["stages"])
-    found = found[found["overlap"] > MOST_OF_PATH].sort_values(["overlap", "a", "b"], ascending=[False, True, True])
+    found = found[found["overlap"] >= HALF].sort_values(["overlap", "a", "b"], ascending=[False, True, True])
     return found[["a", "b", "overlap"]].reset_index(drop=True)
 
 

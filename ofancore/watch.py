@@ -1,7 +1,7 @@
 """Which flow sent what into which link: the slow twin, watched.
 
 The engine keeps totals a link. The twin handles the same packets one by one, so an observer can tell them apart; it is stopped where
-the engine stopped, and its totals must be the engine's, link by link. It takes a few hundred times as long.
+the engine stopped, and its totals must be the engine's, link by link. It takes about a thousand times as long.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ofancore.reference import inputs_of
 from ofancore.reference.run import Inputs, Run
 from ofancore.result import Result
 
-HOPS_PER_S = 80_000  # of the slow twin, roughly, for estimates
-MOST_HOPS = 20_000_000  # about four minutes
+HOPS_PER_S = 30_000  # of the slow twin on one core of a cloud machine, for estimates
+MOST_HOPS = 6_000_000  # three minutes
 LOOK_EVERY = 5_000  # packet-hops between two looks at the clock
 
 Progress = Callable[[int, int, float], None]  # packet-hops done, of how many, seconds since the start
