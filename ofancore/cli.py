@@ -19,6 +19,7 @@ EXAMPLE = """examples:
   ofancore run                                             the paper's default: Ofan, 128 hosts, permutation of 1 MiB
   ofancore run --set balancer.kind=reps --set workload.message_packets=1024 --seed 3
   ofancore run my.yaml --out run.parquet --flows flows.csv
+  ofancore paths --set balancer.kind=ecmp --flows          which links carry how much, and which flows share them
   ofancore list balancers
   ofancore bench --json bench.json"""
 
@@ -54,6 +55,18 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--flows", metavar="FILE", help="also write a table of flows (CSV)")
     run.add_argument("--links", metavar="FILE", help="also write a table of links (CSV)")
     run.set_defaults(call=_run)
+
+    about = "simulate one scenario and print who is on which link: loads by stage, the busiest links, the flows that share them"
+    paths = sub.add_parser("paths", help=about)
+    paths.add_argument("scenario", nargs="?", help="YAML file; without it, the defaults")
+    paths.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="override a dotted key (repeatable)")
+    paths.add_argument("--seed", type=int, help="the same as --set seed=N")
+    paths.add_argument("--threads", type=int, default=1, help="threads for one large fabric (same result for any number)")
+    paths.add_argument("--flows", action="store_true", dest="by_flow", help="flow by flow: the run a second time, packet by packet, slowly")
+    paths.add_argument("--force", action="store_true", help="flow by flow also where that takes more than a few minutes")
+    paths.add_argument("--top", type=int, default=10, metavar="N", help="links, flows of a link and pairs that are shown (default: 10)")
+    paths.add_argument("--out", metavar="FILE", help="also write a table (.csv or .parquet): a row a link; with --flows, a flow and link")
+    paths.set_defaults(call=_paths, flows=None, links=None)
 
     export = sub.add_parser("export-htsim", help="write a scenario's workload as a connection matrix of htsim")
     export.add_argument("scenario", nargs="?", help="YAML file; without it, the defaults")
@@ -138,6 +151,51 @@ def _run(args) -> int:
     return 0
 
 
+def _paths(args) -> int:
+    from ofancore import path_report, paths
+    from ofancore.jit import before_compiling
+    from ofancore.result import check_writable
+    from ofancore.scenario import Scenario
+    from ofancore.simulate import simulate
+    from ofancore.watch import flow_use
+
+    sets = args.set + ([f"seed={args.seed}"] if args.seed is not None else [])
+    scenario = Scenario.from_yaml(args.scenario, sets)
+    if args.top < 1:
+        raise ScenarioError("--top", args.top, "must be at least 1")
+    if args.force and not args.by_flow:
+        raise ScenarioError("--force", True, "goes with --flows")
+    _refuse_shared_paths(args)
+    if args.out is not None:
+        path_report.check_suffix(args.out)
+        check_writable(args.out)
+    with _interruptible(), before_compiling(_say_compiling):
+        result = simulate(scenario, threads=args.threads)
+    links = paths.link_table(result)
+    use = flow_use(result, args.force, _Ticker()) if args.by_flow else None
+    if args.out:
+        path_report.write(links if use is None else paths.named(use, links), args.out, result)
+    print(path_report.report(result, links, use, args.top), flush=True)
+    return 0
+
+
+class _Ticker:
+    """Tells on standard error how far a slow run is, every so many seconds."""
+
+    every_s = 5.0
+
+    def __init__(self):
+        self.told = 0.0
+
+    def __call__(self, done: int, total: int, seconds: float) -> None:
+        from ofancore.progress import duration
+
+        if seconds - self.told >= self.every_s:
+            self.told = seconds
+            left = duration(seconds / done * (total - done))
+            print(f"ofancore: {done:,} of {total:,} packet-hops, about {left} left", file=sys.stderr, flush=True)
+
+
 def _export(args) -> int:
     from ofancore.htsim import matrix_text
     from ofancore.result import check_writable, write_whole
@@ -160,6 +218,9 @@ def _list(args) -> int:
             "metrics": glossary.METRICS,
             "columns of --flows": glossary.FLOWS,
             "columns of --links": glossary.LINK_ROWS,
+            "stages of paths": glossary.TIERS,
+            "columns of paths --out, before those of --links": glossary.PATH_LINKS,
+            "columns of paths --flows --out, then the link's": glossary.USE,
             "link classes": glossary.LINKS,
         }
         for part, words in parts.items():

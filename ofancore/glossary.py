@@ -1,4 +1,4 @@
-"""What every number of a result means, and its unit: `ofancore list metrics` and the tables of README.md. A test compares the names."""
+"""What every number of a result means, and its unit: `ofancore list metrics` and the tables of README.md. Tests compare the names."""
 
 from __future__ import annotations
 
@@ -87,4 +87,37 @@ LINK_ROWS: Words = {
     "drops": ("packets", "refused at its tail: no room, or the link is dead"),
     "ecn_marks": ("data packets", "marked at its tail"),
     "free_ns": ("ns", "when all that was handed to it, gaps included, is sent"),
+}
+
+TIERS: Words = {
+    "stage": ("", "link class"),
+    "links": ("", "links of the class"),
+    "used": ("", "of them, those that were handed a packet"),
+    "dead": ("", "of them, those that are dead after the failure"),
+    "degraded": ("", "of them, those that have a part of their rate left"),
+    "mean_bytes": ("B", "data packets and ACKs handed to a link, mean over all links of the class, dead and idle ones too"),
+    "max_bytes": ("B", "the same of the most loaded one"),
+    "overload": ("ratio", "`max_bytes` over `mean_bytes`: `link_overload`"),
+    "cv": ("ratio", "coefficient of variation: standard deviation of bytes over the links, over their mean"),
+}
+
+USE: Words = {
+    "flow": ("", "number of the flow: its row in `flows`"),
+    "src": ("host", "its sender"),
+    "dst": ("host", "its receiver"),
+    "link": ("", "number of the link: its row in `links`"),
+    "data": ("data packets", "of the flow, handed to the link; sent again counts again"),
+    "acks": ("packets", "ACKs, NACKs and trimmed headers of the flow, handed to the link"),
+    "bytes": ("B", "both, without gaps"),
+    "first_ns": ("ns", "when the first of them was handed to it"),
+    "last_ns": ("ns", "when the last was"),
+}
+
+PATH_LINKS: Words = {
+    "link": ("", "number of the link: its row in `links`, whose columns follow"),
+    "stage": ("", "link class"),
+    "cable": ("", "its cable, as in `failures.cables`; of a host `host:N-edge:POD:INDEX`"),
+    "direction": ("", "`up` or `down`"),
+    "capacity": ("share", "of its rate that is left after the failure; 0: dead"),
+    "over_mean": ("ratio", "its bytes over the mean of its class"),
 }

@@ -99,7 +99,14 @@ def _words(name: str, words: glossary.Words, unit: bool = True) -> str:
 
 def metrics() -> str:
     """What a result holds (`ofancore list metrics`)."""
-    parts = (("metric", glossary.METRICS), ("column of `flows`", glossary.FLOWS), ("column of `links`", glossary.LINK_ROWS))
+    parts = (
+        ("metric", glossary.METRICS),
+        ("column of `flows`", glossary.FLOWS),
+        ("column of `links`", glossary.LINK_ROWS),
+        ("stages in `paths.tiers`", glossary.TIERS),
+        ("column of `ofancore paths --out`, then those of `links`", glossary.PATH_LINKS),
+        ("column of `ofancore paths --flows --out`, then `stage` to `capacity`", glossary.USE),
+    )
     return "\n\n".join([_words("link class", glossary.LINKS, unit=False), *(_words(name, words) for name, words in parts)])
 
 

@@ -111,6 +111,19 @@ def test_the_notebook_of_a_scheme_of_ones_own_runs(tmp_path, monkeypatch):
 
 @pytest.mark.pipeline
 @pytest.mark.slow
+def test_the_notebook_of_paths_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT / "notebooks")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    execute(ROOT / "notebooks/paths.ipynb", {}, tmp_path / "out.ipynb")
+    cells = json.loads((tmp_path / "out.ipynb").read_text())["cells"]
+    outputs = [output for cell in cells if cell["cell_type"] == "code" for output in cell["outputs"]]
+    assert sum("image/svg+xml" in output.get("data", {}) for output in outputs) == 3
+    printed = "".join("".join(output.get("text", "")) for output in outputs)
+    assert re.search(r"edge:0:0-agg:0:1 +up +0\.0 ", printed)
+
+
+@pytest.mark.pipeline
+@pytest.mark.slow
 def test_a_figure_notebook_runs_alone_on_a_small_version(tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT / "notebooks/figures")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
