@@ -7,6 +7,7 @@ group is stale; the scenarios themselves are expanded from it wherever they are 
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 import json
 import os
@@ -104,12 +105,17 @@ def run_hops(scenario: dict) -> float:
 
 
 def drawn_packets(scenario: dict) -> int:
-    """Data packets of a workload that is easier drawn than counted."""
+    """Data packets of a workload that is easier drawn than counted; drawn once for all schemes and failures that it runs under."""
+    return _packets_of(json.dumps({part: scenario[part] for part in ("fabric", "packet", "workload") if part in scenario}))
+
+
+@functools.cache
+def _packets_of(parts: str) -> int:
     import numpy as np
 
     from ofancore.scenario import Scenario
 
-    given = Scenario.from_dict(scenario)
+    given = Scenario.from_dict(json.loads(parts))
     return int(given.workload.flows(given.shape, np.random.default_rng(0), given.packet.payload_bytes).packets.sum())
 
 

@@ -35,9 +35,9 @@ RESOURCES = {
     "gateways": ("gateways", ("gateways", "gateways"), 16),
     "logical_tables": ("logical tables", ("logical_tables", "ids"), 16),
 }
+STAGES = {"tofino": 12, "tofino2": 20}
 # Bits of all PHV containers: 64 of 8, 96 of 16, 64 of 32, and half as many tagalong ones; on Tofino 2 48, 72, 48 and a third as many each
 # of the kinds mocha and dark.
-STAGES = {"tofino": 12, "tofino2": 20}
 PHV_BITS = {"tofino": 6144, "tofino2": 5120}
 TITLES = {"stages": "stages"} | {name: title for name, (title, *_) in RESOURCES.items()} | {"phv": "PHV bits"}
 
