@@ -42,7 +42,9 @@ class Rails(Ops):
     """The server cuts messages into chunks and gives them, largest first, to its least loaded rail; packets are sprayed within the rail."""
 
     kind: Literal["rails"] = "rails"
-    chunk_packets: int = Field(16, ge=1, le=1_000_000, description="data packets of a chunk (our choice: 64 KiB)")
+    chunk_packets: int = Field(
+        4, ge=1, le=1_000_000, description="data packets of a chunk (our choice: 16 KiB, so that short messages are cut, too)"
+    )
     ties: Literal["spread", "first"] = Field(
         "spread",
         description="of equally loaded rails: the next one from (source + destination server) mod rails on, or the lowest (our choice)",
