@@ -13,7 +13,7 @@ packet's destination (-1: all uplinks are equal), `group` the destination's edge
 aggregation switch, `small` 1 for an ACK and 0 for data, `port` the input port, `host` the destination host, `at` the first
 host register of this (flow, size bin), `congested` whether congestion explains the loss of a packet (else a dead link does), `silent`
 whether nobody told of it: a timeout, under `erasure` a dead link (else a NACK, a full buffer or a later packet's ACK told), `now` the
-time in ticks. A `sched` row lists a port as often as its weight says; its
+time in ticks. Hosts are places (`fabric.py`). A `sched` row lists a port as often as its weight says; its
 slots are `sw.slots[offset + (1 + order) * length + position]` in the random port order `order`, with order -1 being the
 plain order of port numbers.
 """
