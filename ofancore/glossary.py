@@ -19,7 +19,10 @@ METRICS: Words = {
     "cct_ns": ("ns", "collective completion time: from 0 until every sender has its last ACK"),
     "mean_done_ns": ("ns", "the same of a flow, mean over flows"),
     "last_data_ns": ("ns", "when the last message had arrived whole"),
-    "lower_bound_ns": ("ns", "least CCT; under failures that of the damaged fabric and the paced rate"),
+    "lower_bound_ns": (
+        "ns",
+        "least CCT; under failures that of the damaged fabric and the paced rate; with rails that of servers, whatever NICs they use",
+    ),
     "ideal_ns": ("ns", "as that, but each message of a chain takes the paper's bound of a permutation, with its ACKs in band"),
     "cct_over_ideal": ("share", "CCT over `ideal_ns`, less one"),
     "cct_inflation": ("share", "CCT over `lower_bound_ns`, less one"),
@@ -61,7 +64,7 @@ METRICS: Words = {
 FLOWS: Words = {
     "src": ("host", "sender"),
     "dst": ("host", "receiver; of a computation of training, the host itself"),
-    "packets": ("data packets", "of the message; 0: a computation"),
+    "packets": ("data packets", "of the message, under `rails` of its part on one rail; 0: a computation"),
     "sent": ("data packets", "sent, those in place of lost ones included"),
     "delivered": ("data packets", "taken by the receiver, without copies and refused ones"),
     "acked": ("data packets", "that the sender knows to have arrived"),

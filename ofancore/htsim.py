@@ -2,7 +2,8 @@
 
 Messages are full packets of payload, start times those of the run, jitter included. What a flow waits for becomes a trigger: a oneshot
 of its one source, a barrier of several. Refused is what the format cannot say: computations, delays after a wait, a limit to the flows
-that a host keeps open, a message that fires more than one trigger in the same way, and messages of 2 GiB.
+that a host keeps open, a message that fires more than one trigger in the same way, and messages of 2 GiB. A fabric with rails is
+written in places (`fabric.py`), since htsim has no rails, and what a scheme that chooses NICs made of the messages as it is.
 """
 
 from __future__ import annotations

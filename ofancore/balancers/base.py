@@ -13,7 +13,7 @@ packet's destination (-1: all uplinks are equal), `group` the destination's edge
 aggregation switch, `small` 1 for an ACK and 0 for data, `port` the input port, `host` the destination host, `at` the first
 host register of this (flow, size bin), `congested` whether congestion explains the loss of a packet (else a dead link does), `silent`
 whether nobody told of it: a timeout, under `erasure` a dead link (else a NACK, a full buffer or a later packet's ACK told), `now` the
-time in ticks. A `sched` row lists a port as often as its weight says; its
+time in ticks. Hosts are places (`fabric.py`). A `sched` row lists a port as often as its weight says; its
 slots are `sw.slots[offset + (1 + order) * length + position]` in the random port order `order`, with order -1 being the
 plain order of port numbers.
 """
@@ -29,6 +29,7 @@ from pydantic import BaseModel, ConfigDict
 from ofancore.errors import ScenarioError
 from ofancore.fabric import AGG, EDGE, Fabric
 from ofancore.jit import inner
+from ofancore.workloads.base import Flows
 
 N_ORDERS = 64  # random port orders a tier; every pointer draws its own among them
 MOST_REGISTERS = 1 << 28  # of all hosts: 2 GiB
@@ -104,6 +105,7 @@ class Balancer(BaseModel):
     host_code: ClassVar[int] = FLOW_LABEL
     path_acks: ClassVar[bool] = False  # the receiver's own pointers choose the paths of ACKs
     ecn_fraction: ClassVar[float] = 0.10  # marking threshold the scheme wants, as a share of the buffer
+    needs_rails: ClassVar[bool] = False  # runs only where servers have several NICs
 
     # --- switch side
     def at_switches(self, shape: Shape, rng: np.random.Generator) -> list[Balancer]:
@@ -125,6 +127,11 @@ class Balancer(BaseModel):
     def switch_bytes(self, shape: Shape, tier: int) -> int:
         """Bytes of state a switch of that tier holds in hardware; one byte a pointer unless a scheme says otherwise."""
         return self.pointers(shape, tier)
+
+    # --- before the run
+    def assign(self, fabric: Fabric, messages: Flows) -> Flows:
+        """The flows that messages are sent as, in numbers of hosts: the messages themselves, but for schemes that choose NICs."""
+        return messages
 
     # --- host side
     def host_registers(self, shape: Shape) -> int:

@@ -111,7 +111,8 @@ class Own(Balancer):
         function, value, raised, now = (int(word) for word in own[1 + node, :4])
         name = list(FUNCTIONS)[function - 1]
         tier = int(np.searchsorted(fabric.node_base, node, side="right")) - 1
-        where = f"{('host', 'edge switch', 'aggregation switch')[tier]} {node - fabric.node_base[tier]}, at {ns(now)} ns"
+        number = node - fabric.node_base[tier] if tier else fabric.host_at(node)
+        where = f"{('host', 'edge switch', 'aggregation switch')[tier]} {number}, at {ns(now)} ns"
         key = f"{name} of {self.definition.name}"
         if raised:
             return ScenarioError(key, exception_at(raised), f"must not raise ({where})")
