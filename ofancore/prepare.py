@@ -13,7 +13,7 @@ import numpy as np
 
 from ofancore.balancers.base import N_CONSTANTS, N_ORDERS, Balancer, HostState, Shape, SwitchState
 from ofancore.bits import pack_route
-from ofancore.bounds import Times, dag_bound, group_bounds, lower_bound, rho_max
+from ofancore.bounds import Times, dag_bound, group_bounds, lower_bound, paced_group_bounds, rho_max
 from ofancore.congestion import CongestionState, PathTimes
 from ofancore.congestion.line_rate import LineRate
 from ofancore.engine import layout as c
@@ -101,8 +101,8 @@ def prepare(scenario: Scenario) -> Inputs:
     if damage.any and isinstance(scenario.congestion, LineRate) and scenario.congestion.pace_failures:
         rho = rho_max(damage, flows)
         pace[1] = round(slot / rho) if rho < 1 else 0
-    immediate = scenario.failures.at_ns == 0
-    bound = lower_bound(times, fabric, flows, scenario.workload.kind, int(pace[1]) if immediate else 0)
+    paced = int(pace[1]) if scenario.failures.at_ns == 0 else 0
+    bound = lower_bound(times, fabric, flows, scenario.workload.kind, paced)
 
     buffer = round(keys.buffer_bytes * ticks_per_byte(keys.link_gbps))
     link = link_rows(scenario, times, np.ones(fabric.n_links))
@@ -226,7 +226,7 @@ def prepare(scenario: Scenario) -> Inputs:
         window=window_slots(scenario, flows, congestion.cap_packets(path)),
         lower_bound_ticks=bound,
         ideal_ticks=max(bound, dag_bound(times, fabric, flows, workload.kind, True, groups) if chained else bound),
-        group_bound_ticks=groups,
+        group_bound_ticks=paced_group_bounds(times, fabric, flows, workload.kind, paced, groups),
     )
 
 
