@@ -170,12 +170,12 @@ def group_bounds(t: Times, fabric: Fabric, flows: Flows, kind: str, acks: bool =
     bounds = np.zeros(len(flows.groups), np.int64)
     for g in range(len(flows.groups)):
         own = part(flows, np.flatnonzero((flows.group == g) & (flows.packets > 0)))
-        alike = pattern(own) if kind == "two_jobs" else "all_to_all" if kind in ("all_to_all", "fsdp") else ""
+        alike = pattern(own) if kind == "two_jobs" else "all_to_all" if kind == "fsdp" else kind
         if own.waits:
             bounds[g] = max(chain_bound(t, fabric, own, acks), port_bound(t, fabric, own))
         elif alike == "all_to_all":
             bounds[g] = all_to_all_bound(t, fabric, own)
-        elif alike == "permutation" and acks:
+        elif alike == "permutation" and (acks or kind == "permutation"):
             bounds[g] = permutation_bound(t, int(own.packets[0]), int(fabric.hops(own.src, own.dst).max()))
         else:
             bounds[g] = port_bound(t, fabric, own)
@@ -251,11 +251,25 @@ def lower_bound(t: Times, fabric: Fabric, flows: Flows, kind: str, pace: int) ->
         bound = dag_bound(t, fabric, flows, kind)
     else:
         bound = port_bound(t, fabric, flows)
-    if pace:
-        most = int(np.bincount(flows.src, weights=flows.packets).max())
-        near = int(fabric.hops(flows.src, flows.dst)[flows.packets > 0].min()) if kind != "permutation" else hops
-        bound = max(bound, (most - 1) * pace + t.data + t.gap + t.there(near) + t.back(near))
-    return bound
+    return max(bound, paced_bound(t, fabric, flows, kind, pace))
+
+
+def paced_bound(t: Times, fabric: Fabric, flows: Flows, kind: str, pace: int) -> int:
+    """What the host that sends most needs at `pace`, the least time between its data packets (0: none, and no bound)."""
+    if not pace:
+        return 0
+    most = int(np.bincount(flows.src, weights=flows.packets).max())
+    hops = fabric.hops(flows.src, flows.dst)[flows.packets > 0]
+    near = int(hops.max() if kind == "permutation" else hops.min())
+    return (most - 1) * pace + t.data + t.gap + t.there(near) + t.back(near)
+
+
+def paced_group_bounds(t: Times, fabric: Fabric, flows: Flows, kind: str, pace: int, groups: np.ndarray) -> np.ndarray:
+    """int64[n_groups]: the `group_bounds` of collectives whose hosts are paced, too, as those of the run are."""
+    if not pace:
+        return groups
+    own = [part(flows, np.flatnonzero((flows.group == g) & (flows.packets > 0))) for g in range(len(flows.groups))]
+    return np.maximum(groups, [paced_bound(t, fabric, flows, kind, pace) for flows in own])
 
 
 def rho_max(damage: Damage, flows: Flows) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ofancore.balancers.base import N_CONSTANTS, N_ORDERS, Balancer, HostState, Shape, SwitchState
 from ofancore.bits import pack_route
-from ofancore.bounds import Times, dag_bound, group_bounds, lower_bound, of_servers, rho_max
+from ofancore.bounds import Times, dag_bound, group_bounds, lower_bound, of_servers, paced_group_bounds, rho_max
 from ofancore.congestion import CongestionState, PathTimes
 from ofancore.congestion.line_rate import LineRate
 from ofancore.engine import layout as c
@@ -109,18 +109,18 @@ def prepare(scenario: Scenario) -> Inputs:
     if damage.any and isinstance(scenario.congestion, LineRate) and scenario.congestion.pace_failures:
         rho = rho_max(damage, flows)
         pace[1] = round(slot / rho) if rho < 1 else 0
-    immediate = scenario.failures.at_ns == 0
+    paced = int(pace[1]) if scenario.failures.at_ns == 0 else 0
     if fabric.rails > 1:  # of no pattern, since servers may send as they like; the pace is that of a scheme's own flows
         ends = (*of_servers(times, fabric, messages), "")
-        bound = lower_bound(*ends, 0)
+        bound = ideal = lower_bound(*ends, 0)
         groups = group_bounds(*ends)
-        ideal = bound
     else:
         ends = (times, fabric, flows, scenario.workload.kind)
-        bound = lower_bound(*ends, int(pace[1]) if immediate else 0)
+        bound = lower_bound(*ends, paced)
         groups = group_bounds(*ends, acks=True)
         chained = flows.waits or len(flows.groups) > 1
         ideal = max(bound, dag_bound(*ends, True, groups) if chained else bound)
+        groups = paced_group_bounds(*ends, paced, groups)
 
     buffer = round(keys.buffer_bytes * ticks_per_byte(keys.link_gbps))
     link = link_rows(scenario, times, np.ones(fabric.n_links))
