@@ -140,7 +140,7 @@ def prepare(scenario: Scenario) -> Inputs:
     par = np.zeros(N_CONSTANTS, np.int64)
     constants = balancer.constants(shape)
     par[: len(constants)] = constants
-    own = balancer.own(fabric.n_nodes)
+    own = balancer.own(shape)
     nodes = stream(scenario, "nodes")
     node_rng = nodes.integers(0, 2**64, fabric.n_nodes, dtype=np.uint64)
     sw = SwitchState(

@@ -39,7 +39,7 @@ N_CONSTANTS = 9  # integers of a balancer's own
 BY_HASH, BY_PATH, BY_RSQ, BY_RR, BY_JSQ, BY_BINNED, BY_HOST, BY_GROUP, BY_PIPE, BY_FLOWLET, BY_DRILL, BY_LENGTH, BY_OWN = range(13)
 FLOW_LABEL, SUBFLOW_LABEL, FRESH_LABEL, PLB_LABEL, REPS_LABEL, PATH_LABEL, PART_LABEL = range(7)
 TURN_LABEL, WHACK_LABEL, PRIME_LABEL, STRACK_LABEL, BITMAP_LABEL, MIXED_LABEL, OWN_LABEL = range(7, 14)
-NO_OWN = np.zeros((1, 5), np.int64)  # `own` where no function of a user's is called
+NO_OWN = np.zeros((1, 6), np.int64)  # `own` where no function of a user's is called
 
 
 class SwitchState(NamedTuple):
@@ -55,7 +55,7 @@ class SwitchState(NamedTuple):
     salt: np.ndarray  # int64[n_nodes]: hash salts
     par: np.ndarray  # int64[N_CONSTANTS]: the balancer's own constants
     code: np.ndarray  # int64[n_nodes]: decision code of each switch
-    own: np.ndarray = NO_OWN  # int64[1 or 1 + n_nodes, 5]: a user's functions (see `own.py`)
+    own: np.ndarray = NO_OWN  # int64[1 or 1 + n_nodes, 6]: a user's functions (see `own.py`)
 
 
 class HostState(NamedTuple):
@@ -156,7 +156,7 @@ class Balancer(BaseModel):
         return []
 
     # --- a user's functions (see `own.py`); built-in schemes have none
-    def own(self, n_nodes: int) -> np.ndarray:
+    def own(self, shape: Shape) -> np.ndarray:
         """`own` of the states."""
         return NO_OWN
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import reduce
 
 from ofancore.balancers.base import N_ORDERS, Shape
-from ofancore.balancers.own import Own
+from ofancore.balancers.own import N_PAR, Own
 from ofancore.fabric import AGG, EDGE
 from ofancore.prepare import Inputs as Prepared
 from ofancore.reference.congestion import CONTROLS, largest_window
@@ -201,6 +201,7 @@ def parameters(prepared: Prepared, base_rtt) -> dict:
     out["sample_ticks"] = None if out.get("sample_ns") is None else round(out["sample_ns"] * 1000)
     if isinstance(scenario.balancer, Own):
         out["own"] = scenario.balancer.definition
+        out["given"] = int(prepared.sw.own[0, N_PAR])
     return out
 
 
