@@ -23,7 +23,7 @@ figures: export NUMBA_NUM_THREADS ?= 1
 
 # Rules say `python`; it has to be the one of .venv.
 RUN       = PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY)
-SNAKEMAKE = $(RUN) -m snakemake --configfile "$(CONFIG)" --profile "$(PROFILE)" $(if $(CORES),--cores $(CORES))
+SNAKEMAKE = $(RUN) -m snakemake --configfile "$(CONFIG)" --workflow-profile "$(PROFILE)" $(if $(CORES),--cores $(CORES))
 
 .DEFAULT_GOAL := help
 .PHONY: help setup checked figures smoke test lint format lab bench expected lock clean distclean
@@ -68,7 +68,7 @@ expected: $(VENV)/.ready ## refresh data/expected, and README's verdicts, from t
 	$(RUN) -m ofancore.readme
 
 lock: ## resolve requirements.lock anew (needs uv)
-	uv pip compile --universal --python-version 3.11 --generate-hashes --extra test --extra build pyproject.toml -o requirements.lock --upgrade --quiet
+	uv pip compile --universal --python-version 3.11 --generate-hashes --extra test --extra build --extra cluster pyproject.toml -o requirements.lock --upgrade --quiet
 
 clean: ## remove results and caches; .venv stays
 	find results -mindepth 1 ! -name .gitignore -delete

@@ -8,6 +8,7 @@ every scenario included; a refusal names the dotted key, the value and the rule.
     python -m ofancore.config schema                      print config/schema.yaml
     python -m ofancore.config check config/paper.yaml     status 2 and one line if it is not valid
     python -m ofancore.config cost config/paper.yaml      packet-hops and expected seconds of each experiment
+    python -m ofancore.config measure config/full.yaml   core-hours, from one seed of each run made now (see ofancore/cost.py)
 """
 
 from __future__ import annotations
@@ -338,6 +339,15 @@ def main(arguments: list[str]) -> int:
             print(f"{path} is valid")
         case ["cost", path]:
             print(cost_table(load_config(path)))
+        case ["measure", path, *names]:
+            from ofancore.cost import measured
+
+            config = load_config(path)
+            for name in names:
+                if name not in config.experiments:
+                    raise ScenarioError("experiments", name, f"must be one of {', '.join(config.experiments)}")
+            for line in measured(config, names or list(config.experiments)):
+                print(line, flush=True)
         case ["show", path]:
             print(json_text(load_config(path, scenarios=False).model_dump(mode="json")))
         case _:

@@ -11,99 +11,13 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
 import yaml
+from pipeline.checkout import CONFIG, ROOT, Checkout
 
-ROOT = Path(__file__).resolve().parents[2]
 pytestmark = [pytest.mark.pipeline, pytest.mark.slow, pytest.mark.xdist_group("pipeline")]
-
-CONFIG = {
-    "results": "out",
-    "seeds": 2,
-    "schemes": {"ops": {"kind": "ops"}, "ofan": {"kind": "ofan"}, "rsq": {"kind": "rsq"}},
-    "experiments": {
-        "tiny": {
-            "about": "a test",
-            "scenario": {"fabric": {"radix": 4}},
-            "sweep": {"workload.message_packets": [8, 32]},
-            "schemes": ["ops", "ofan"],
-        }
-    },
-    "figures": {"fig_new": {"notebook": "fig_new", "category": "Test", "experiments": ["tiny"]}},
-    "claims": {
-        "C1": {
-            "text": "fails", "paper": "p", "source": "s",
-            "checks": [
-                {"says": "never", "experiment": "tiny", "measure": "value", "metric": "cct_ns", "schemes": ["ops"], "at_most": 0.0}
-            ],
-        }
-    },
-}  # fmt: skip
-
-NOTEBOOK = """from ofancore import charts, metrics
-from ofancore.figures import Figure
-fig = Figure.open(figure, source)
-table = metrics.summarise(fig.runs("tiny"), ["workload.message_packets", "label"], "cct_ns")
-panel = charts.lines(table, "workload.message_packets", charts.Axis("message (packets)"), charts.Axis("CCT (ns)"))
-fig.publish(charts.figure([panel], "A finding", "a set-up"), {"longest_ns": table["mean"].max()}, table)"""
-
-
-class Checkout:
-    def __init__(self, folder: Path):
-        self.folder = folder
-        for name in ("Snakefile", "workflow", "ofancore", "data", "pyproject.toml", "profiles"):
-            copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-            copy(ROOT / name, folder / name)
-        # A new figure is a notebook, a caption and a block in the config; no rule is written.
-        cells = [
-            {"cell_type": "code", "id": f"c{i}", "metadata": m, "source": s, "outputs": [], "execution_count": None}
-            for i, (m, s) in enumerate([({"tags": ["parameters"]}, 'figure = "f"\nsource = {}'), ({}, NOTEBOOK)])
-        ]
-        meta = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-        book = {"cells": cells, "metadata": meta, "nbformat": 4, "nbformat_minor": 5}
-        (folder / "notebooks/figures").mkdir(parents=True)
-        (folder / "notebooks/figures/fig_new.ipynb").write_text(json.dumps(book))
-        (folder / "workflow/report/fig_new.rst").write_text("A caption.\n")
-        self.configure(CONFIG)
-
-    def configure(self, config: dict) -> None:
-        (self.folder / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
-
-    def command(self, *arguments: str) -> list[str]:
-        return [
-            sys.executable,
-            "-m",
-            "snakemake",
-            "--configfile",
-            "config.yaml",
-            "--profile",
-            "profiles/default",
-            "--cores",
-            "2",
-            *arguments,
-        ]
-
-    @property
-    def environment(self) -> dict:
-        return {**os.environ, "PYTHONPATH": str(self.folder)}
-
-    def run(self, *arguments: str, fails: bool = False) -> str:
-        done = subprocess.run(self.command(*arguments), cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=300)
-        text = done.stdout + done.stderr
-        assert (done.returncode != 0) == fails, text[-3000:]
-        return text
-
-    def raw(self) -> dict[str, bytes]:
-        return {p.name: p.read_bytes() for p in sorted((self.folder / "out/raw").rglob("*.parquet"))}
-
-    def made(self) -> dict[str, bytes]:
-        """Everything that is a result: not logs, not the executed notebook, which hold times."""
-        files = [p for d in ("figures", "numbers", "tables") for p in (self.folder / "out" / d).iterdir()]
-        return self.raw() | {p.name: p.read_bytes() for p in [*files, *(self.folder / "out").glob("claims.*")] if p.suffix != ".log"}
 
 
 @pytest.fixture(scope="module")

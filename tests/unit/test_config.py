@@ -6,6 +6,7 @@ import copy
 import datetime
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from ofancore import config as config_module
 from ofancore.config import load_config, main, schema_text
 from ofancore.errors import ScenarioError
 from ofancore.files import write_file
-from ofancore.plan import Group, expand, json_text, packet_hops, run_hops, run_seconds
+from ofancore.plan import Group, expand, json_text, packet_hops, run_hops, run_seconds, seconds
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGS = ["paper", "smoke"]
@@ -254,6 +255,19 @@ def test_command_prints_schema_and_cost(capsys):
     assert main(["cost", str(path("smoke"))]) == 0
     assert "packet-hops" in capsys.readouterr().out
     assert main(["nonsense"]) == 2
+
+
+def test_command_measures_core_hours(capsys):
+    """Of `state`, two groups whose runs take no time: what is left is the start of two processes."""
+    assert main(["measure", str(path("smoke")), "state"]) == 0
+    found = re.fullmatch(r"state +([\d.]+) core-hours estimated, +([\d.]+) from (\d+) runs made now, +(\d+) MiB\n", capsys.readouterr().out)
+    groups = load_config(path("smoke"), scenarios=False).groups(["state"])
+    assert float(found[1]) == round(sum(seconds(g) for g in groups) / 3600, 3)
+    assert 0 < float(found[2]) < 0.05
+    assert int(found[3]) == sum(len(expand(g, seeds=1)) for g in groups)
+    assert 100 < int(found[4]) < 2000
+    with pytest.raises(ScenarioError, match="experiments = 'none': must be one of"):
+        main(["measure", str(path("smoke")), "none"])
 
 
 def group(**changes) -> Group:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -9,7 +10,9 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from ofancore import config as grid
+from ofancore import nodes
 from ofancore.errors import OfanError
+from ofancore.jit import CACHE
 from ofancore.plan import json_text, seconds
 from ofancore.reading import read_yaml
 from ofancore.result import source_digest
@@ -17,7 +20,7 @@ from ofancore.result import source_digest
 try:
     for path in workflow.configfiles:
         read_yaml(path, "config")  # Snakemake, which has read it already, lets keys be given twice
-    CONFIG = grid.load_config(config)
+    CONFIG = grid.load_config(config, scenarios=not workflow.remote_exec)  # a node does not check once more what is checked
 except OfanError as refusal:
     raise WorkflowError(str(refusal))
 
@@ -26,8 +29,11 @@ PYTHON = sys.executable
 SOURCE = source_digest()  # of all that a raw run depends on
 NOTEBOOK_SECONDS = 8.0
 
+if workflow.remote_exec and (folder := nodes.cache_folder(CACHE)):  # a node of a cluster
+    os.environ["OFAN_CACHE_DIR"] = folder
 
-PEERS = [f"../data/peers/{name}.csv" for name in ("htsim_permutation_2MB", "uet_htsim_seeds")]
+
+PEERS = [f"../data/peers/{path.name}" for path in sorted(Path("data/peers").glob("*.csv"))]
 
 
 def digest(*names):
@@ -72,6 +78,16 @@ def begin_progress():
         raise WorkflowError(f"The results folder cannot be written: {error}")
     expected = sum(jobs[name]["seconds"] for name in todo)
     print(f"{len(todo)} of {len(jobs)} jobs to do, about {expected / 60:.0f} minutes of one core", file=sys.stderr, flush=True)
+
+
+def together(group):
+    """A job's group of jobs, if the profile says how many of them make a job of a scheduler."""
+    return group if workflow.group_settings.group_components else None
+
+
+localrules:  # of a cluster's jobs: seconds, and compilers of P4 that are on this machine
+    p4_reports,
+    claims,
 
 
 wildcard_constraints:

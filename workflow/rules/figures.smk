@@ -28,6 +28,11 @@ for figure, block in CONFIG.figures.items():
             table=f"{RESULTS}/tables/{figure}.csv",
         log:
             f"{RESULTS}/notebooks/{figure}.log",
+        group:
+            lambda w: together("figures")
+        resources:
+            runtime=lambda w, attempt: 5 * attempt,
+            mem_mb=lambda w, attempt: 2000 * attempt,
         params:
             figure=figure,
             # Not an output: an executed notebook is worth most when it failed. Not a log: those of failed jobs are printed.

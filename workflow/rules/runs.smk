@@ -7,6 +7,9 @@ rule warmup:
         touch(f"{RESULTS}/raw/.compiled"),
     log:
         f"{RESULTS}/raw/.compiled.log",
+    resources:
+        runtime=lambda w, attempt: 10 * attempt,  # minutes; these are for clusters
+        mem_mb=lambda w, attempt: 2000 * attempt,
     params:
         source=SOURCE,
     message:
@@ -24,6 +27,11 @@ rule run:
         f"{RESULTS}/raw/{{experiment}}/{{label}}.parquet",
     log:
         f"{RESULTS}/raw/{{experiment}}/{{label}}.log",
+    group:
+        lambda w: together(nodes.group_of(CONFIG.group(w.experiment, w.label)))
+    resources:
+        runtime=lambda w, attempt: nodes.minutes(CONFIG.group(w.experiment, w.label), attempt),
+        mem_mb=lambda w, attempt: nodes.memory_mb(CONFIG.group(w.experiment, w.label), attempt),
     params:
         group=lambda w: CONFIG.group(w.experiment, w.label).to_json(),
         source=SOURCE,
