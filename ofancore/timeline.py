@@ -1,9 +1,9 @@
 """A run over time: what waits at every link, and what it was handed, at chosen times.
 
 The engine can be left at any time and entered again. Here it runs a scenario once to the end, which gives the result, and a second time
-with a stop at every sample time; how a run is cut changes nothing in it. A queue is what a link has taken and not sent yet, ACKs and
-gaps included, the packet being sent with its rest; so it exceeds what an arriving packet finds (`Result.queue_max_bytes`) by up to one packet.
-As there, what waits at a degraded link is counted in bytes that a healthy one would send in that time.
+with a stop at every sample time; how a run is cut changes nothing in it. A queue is what a link has taken and not sent yet, ACKs and gaps
+included, the packet being sent with its rest; so it exceeds what an arriving packet finds (`Result.queue_max_bytes`) by up to one
+packet. As there, what waits at a degraded link is counted in bytes that a healthy one would send in that time.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def test_the_cut_run_ends_as_the_whole_one(kind):
 
 
 def test_one_packet_by_hand():
-    """One packet from host 0 to host 1 under one edge switch: 800 Gb/s are 10 ps a byte, so 41.58 ns on a link, its gap 0.2 ns; 500 ns delay."""
+    """From host 0 to host 1 under one edge switch. 800 Gb/s are 10 ps a byte: 41.58 ns on a link and a gap of 0.2 ns; then 500 ns."""
     scenario = Scenario.from_dict({"fabric": {"radix": 4}, "workload": {"kind": "pairs", "pairs": [[0, 1]], "message_packets": 1}})
     fabric = scenario.shape
     down = fabric.link_base[5] + 1
@@ -94,12 +94,12 @@ def test_one_packet_by_hand():
 def test_refusals():
     scenario = Scenario.from_dict({"fabric": {"radix": 4}, "workload": {"message_packets": 8}})
     for samples in (0, True, 1.5):
-        with pytest.raises(ScenarioError, match="samples = .*: must be an integer of at least 1"):
+        with pytest.raises(ScenarioError, match=r"samples = .*: must be an integer of at least 1"):
             timeline.record(scenario, samples=samples)
     for times in ([], [-1.0], [1.0, 1.0], [2.0, 1.0], [float("nan")], [[1.0]]):
-        with pytest.raises(ScenarioError, match="times_ns = .*: must be numbers from 0 on, each larger than the one before"):
+        with pytest.raises(ScenarioError, match=r"times_ns = .*: must be numbers from 0 on, each larger than the one before"):
             timeline.record(scenario, times)
-    with pytest.raises(ScenarioError, match="samples = .*: must be at most 520833 on a fabric of 96 links"):
+    with pytest.raises(ScenarioError, match=r"samples = .*: must be at most 520833 on a fabric of 96 links"):
         timeline.record(scenario, samples=600_000)
     stopped = Scenario.from_dict({"fabric": {"radix": 4}, "workload": {"message_packets": 8}, "time_limit_ns": 1000.0})
     assert len(timeline.record(stopped, samples=10).times_ns) == 11
