@@ -196,4 +196,5 @@ def frame(text: str, height: int = 650):
     from IPython.display import HTML
 
     style = f"width:100%;height:{height}px;border:0"
-    return HTML(f'<iframe srcdoc="{html.escape(text)}" sandbox="allow-scripts" style="{style}" title="Queues on the tree"></iframe>')
+    inside = f'<iframe srcdoc="{html.escape(text)}" sandbox="allow-scripts" style="{style}" title="Queues on the tree"></iframe>'
+    return HTML(f"<div>{inside}</div>")  # which IPython does not take for a frame of an address
