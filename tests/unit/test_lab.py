@@ -40,7 +40,7 @@ def kernelspec(folder: Path, name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.prefix == sys.base_prefix, reason="make lab runs what is in a virtual environment")
 def test_it_says_the_address_and_runs_the_projects_kernel(tmp_path):
-    from jupyter_client import BlockingKernelClient
+    import websocket
 
     home = tmp_path / "home"
     kernelspec(home / ".local/share/jupyter", "python3")
@@ -75,17 +75,19 @@ def test_it_says_the_address_and_runs_the_projects_kernel(tmp_path):
             entry["name"] for entry in json.loads(ask("/api/contents/notebooks"))["content"]
         }
         kernel = json.loads(ask("/api/kernels", b"{}"))
-        client = BlockingKernelClient(connection_file=str(home / f".local/share/jupyter/runtime/kernel-{kernel['id']}.json"))
-        client.load_connection_file()
-        client.start_channels()
-        said = []
-        try:
-            client.wait_for_ready(timeout=60)
-            client.execute_interactive(
-                "import sys, ofancore; print(sys.prefix)", timeout=60, output_hook=lambda m: said.append(m["content"].get("text", ""))
-            )
-        finally:
-            client.stop_channels()
+        channels = websocket.create_connection(
+            f"{base.replace('http', 'ws')}/api/kernels/{kernel['id']}/channels", header=[f"Authorization: token {token}"], timeout=60
+        )
+        content = {"code": "import sys, ofancore; print(sys.prefix)", "silent": False}
+        header = {"msg_id": "1", "msg_type": "execute_request", "session": "1", "username": "", "version": "5.3", "date": ""}
+        channels.send(json.dumps({"channel": "shell", "header": header, "parent_header": {}, "metadata": {}, "content": content}))
+        said, state = [], None
+        while state != "idle":  # which comes behind all that was printed
+            message = json.loads(channels.recv())
+            if message["parent_header"].get("msg_id") == "1":
+                said += [message["content"]["text"]] if message["header"]["msg_type"] == "stream" else []
+                state = message["content"].get("execution_state", state)
+        channels.close()
         assert "".join(said).strip() == sys.prefix
     finally:
         os.killpg(server.pid, signal.SIGTERM)
