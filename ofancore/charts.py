@@ -15,10 +15,10 @@ import altair as alt
 import pandas as pd
 from altair.utils.html import INLINE_HTML_TEMPLATE
 
+from ofancore.files import write_file
 from ofancore.jit import CACHE
 from ofancore.metrics import extent
 from ofancore.palette import Style, name_of, order, style, text_colour
-from ofancore.plan import write_file
 from ofancore.theme import (
     FAINT,
     GRID,

@@ -19,9 +19,10 @@ from pathlib import Path
 from ofancore.config import Check, Claim, ReportCheck
 from ofancore.errors import OfanError
 from ofancore.figures import Source
+from ofancore.files import write_file
 from ofancore.metrics import extent, fitted_exponent, mean_interval, ratio_interval, select, shown
 from ofancore.palette import name_of
-from ofancore.plan import Group, expand, hosts, write_file
+from ofancore.plan import Group, expand, hosts
 from ofancore.reading import parse_json
 
 REPRODUCED, PARTLY, NOT, UNDECIDED, UNMEASURED = "reproduced", "partly", "not reproduced", "undecided", "not yet measured"

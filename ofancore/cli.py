@@ -140,8 +140,9 @@ def _refuse_shared_paths(args) -> None:
 
 
 def _run(args) -> int:
+    from ofancore.files import check_writable, write_whole
     from ofancore.jit import before_compiling
-    from ofancore.result import check_writable, write_table, write_whole
+    from ofancore.result import write_table
     from ofancore.scenario import Scenario
     from ofancore.simulate import simulate
 
@@ -167,8 +168,8 @@ def _run(args) -> int:
 
 def _paths(args) -> int:
     from ofancore import path_report, paths
+    from ofancore.files import check_writable
     from ofancore.jit import before_compiling
-    from ofancore.result import check_writable
     from ofancore.scenario import Scenario
     from ofancore.simulate import simulate
     from ofancore.watch import flow_use
@@ -235,8 +236,8 @@ class _Ticker:
 
 
 def _export(args) -> int:
+    from ofancore.files import check_writable, write_whole
     from ofancore.htsim import matrix_text
-    from ofancore.result import check_writable, write_whole
     from ofancore.scenario import Scenario
 
     scenario = Scenario.from_yaml(args.scenario, args.set)
@@ -296,8 +297,8 @@ def scenario_keys(model, prefix: str = ""):
 
 def _bench(args) -> int:
     from ofancore.bench import bench
+    from ofancore.files import check_writable, write_whole
     from ofancore.jit import before_compiling
-    from ofancore.result import check_writable, write_whole
 
     if args.json:
         check_writable(args.json)

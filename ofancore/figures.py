@@ -16,8 +16,9 @@ from pandas.api.types import is_numeric_dtype
 
 from ofancore.config import ROOT, load_config
 from ofancore.errors import OfanError, brief
+from ofancore.files import write_file
 from ofancore.metrics import METRICS, OF_THREE_TIERS
-from ofancore.plan import Group, expand, simulate_group, write_file
+from ofancore.plan import Group, expand, simulate_group
 
 SMALL_CONFIG = ROOT / "config" / "smoke.yaml"
 

@@ -9,8 +9,9 @@ import pandas as pd
 
 from ofancore import paths
 from ofancore.errors import ScenarioError
+from ofancore.files import write_whole
 from ofancore.metrics import shown
-from ofancore.result import Result, source_digest, write_whole
+from ofancore.result import Result, source_digest
 
 SUFFIXES = (".csv", ".parquet")
 

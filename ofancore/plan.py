@@ -10,8 +10,6 @@ import copy
 import functools
 import itertools
 import json
-import os
-import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -148,32 +146,6 @@ def packet_hops(group: Group) -> float:
 def seconds(group: Group) -> float:
     """Expected seconds of the group's job on one core."""
     return START_SECONDS + group.seeds * sum(map(run_seconds, expand(group, seeds=1)))
-
-
-def write_file(path: str | Path, data: bytes | str) -> None:
-    """Write a file whole or not at all: to a temporary name in the same folder, then renamed. An OSError names the file that was meant.
-
-    A link is followed; what is there and no file, such as a pipe or a device, is written to and stays what it is.
-    """
-    meant, path, temporary = path, Path(os.path.realpath(path)), None
-    try:
-        if path.exists() and not path.is_file():
-            path.write_bytes(data.encode() if isinstance(data, str) else data)
-            return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "wb") as file:
-            file.write(data.encode() if isinstance(data, str) else data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException as error:
-        if temporary:
-            Path(temporary).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise OSError(error.errno, error.strerror or str(error), str(meant)) from None
-        raise
 
 
 def simulate_group(group: Group) -> list[dict]:

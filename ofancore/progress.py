@@ -12,7 +12,7 @@ import json
 import time
 from pathlib import Path
 
-from ofancore.plan import write_file
+from ofancore.files import write_file
 
 GUESSED_SECONDS = 60.0  # as if so many expected seconds had already taken what they should
 

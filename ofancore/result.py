@@ -5,13 +5,9 @@ Nothing here depends on the machine or the clock on the wall: the same scenario 
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import io
 import json
 import math
-import os
-import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ofancore.fabric import LINK_CLASSES
+from ofancore.files import write_whole
 from ofancore.jit import digest_of
 from ofancore.scenario import Scenario
 
@@ -123,58 +120,6 @@ def write_table(rows: list[dict[str, Any]], path: str | Path) -> None:
     about = {"source": source_digest(), "numba": numba.__version__, "numpy": np.__version__, "ofancore": "0.1.0"}
     table = table.replace_schema_metadata({b"ofan": json.dumps(about, sort_keys=True).encode()})
     write_whole(path, lambda temporary: pq.write_table(table, temporary, compression="zstd"))
-
-
-def write_whole(path: str | Path, write) -> None:
-    """Call `write(temporary path)` and move the outcome into place, so that a kill or a full disk leaves no half file."""
-    path = Path(path)
-    temporary = _begin(path)
-    try:
-        write(temporary)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except OSError as e:
-        Path(temporary).unlink(missing_ok=True)
-        raise OSError(e.errno, os.strerror(e.errno) if e.errno else str(e), str(path)) from None
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def check_writable(path: str | Path) -> None:
-    """OSError, naming the path, if `write_whole` could not begin. Nothing is made, not even the folders on the way."""
-    path = Path(path)
-    try:
-        _refuse_special(path)
-        folder = Path(os.path.abspath(path)).parent
-        missing = [path.name]
-        while not os.path.lexists(folder):
-            missing.append(folder.name)
-            folder = folder.parent
-        for name in missing:
-            with contextlib.suppress(FileNotFoundError):
-                os.lstat(folder / name)  # is it a name that a file may have?
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as e:
-        raise OSError(e.errno, e.strerror, str(path)) from None
-
-
-def _begin(path: Path) -> str:
-    """An empty temporary file beside `path`, which may be a plain file or not there yet."""
-    try:
-        _refuse_special(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name[:200]}.", dir=path.parent)
-        os.close(handle)
-        return temporary
-    except OSError as e:
-        raise OSError(e.errno, e.strerror, str(path)) from None
-
-
-def _refuse_special(path: Path) -> None:
-    if path.exists() and not path.is_file():
-        raise OSError(errno.EINVAL, "is not a plain file")
 
 
 def class_values(values: np.ndarray) -> dict[str, float]:

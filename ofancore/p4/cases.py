@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ofancore.errors import ScenarioError
+from ofancore.files import write_file
 from ofancore.p4.bmv2 import COMPILER, CONTROL, SWITCH, missing, replay
 from ofancore.p4.sources import P4, PROGRAMS
 from ofancore.p4.trace import Trace, trace_of
-from ofancore.plan import write_file
 
 FOLDER = P4.parent / "data" / "p4" / "replay"
 

@@ -78,7 +78,7 @@ def read_failures(path: str | None) -> dict:
 
 
 def _write(args, document: dict) -> int:
-    from ofancore.plan import write_file
+    from ofancore.files import write_file
 
     text = json.dumps(document, separators=(",", ":")) + "\n"
     if args.out is not None:

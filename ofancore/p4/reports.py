@@ -20,6 +20,7 @@ import tempfile
 from pathlib import Path
 
 from ofancore.errors import ScenarioError
+from ofancore.files import write_file
 from ofancore.p4.resources import (
     COMPILED,
     FOLDER,
@@ -38,7 +39,6 @@ from ofancore.p4.resources import (
     to_document,
 )
 from ofancore.p4.sources import defines, program_file
-from ofancore.plan import write_file
 
 COMPILER, ASSEMBLER = "p4c-barefoot", "bfas"
 ARCHITECTURES = {"tofino": "tna", "tofino2": "t2na"}

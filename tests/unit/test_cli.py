@@ -13,6 +13,7 @@ import pytest
 
 from ofancore import cli, result
 from ofancore.errors import EngineError
+from ofancore.files import write_whole
 from ofancore.jit import kernel
 
 SMALL = ["--set", "fabric.radix=4", "--set", "workload.message_packets=1"]
@@ -129,7 +130,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_path):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with pytest.raises(OSError, match="No space left on device") as caught:
-        result.write_whole(path, write)
+        write_whole(path, write)
     assert caught.value.filename == str(path)
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["table"]

@@ -14,7 +14,8 @@ import yaml
 from ofancore import config as config_module
 from ofancore.config import load_config, main, schema_text
 from ofancore.errors import ScenarioError
-from ofancore.plan import Group, expand, json_text, packet_hops, run_hops, run_seconds, write_file
+from ofancore.files import write_file
+from ofancore.plan import Group, expand, json_text, packet_hops, run_hops, run_seconds
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGS = ["paper", "smoke"]
@@ -359,5 +360,5 @@ def test_what_is_no_file_is_written_to_and_not_replaced(tmp_path):
     assert os.read(reader, 10) == b"text"
     os.close(reader)
     assert (tmp_path / "pipe").is_fifo()
-    with pytest.raises(OSError, match="directory"):
+    with pytest.raises(OSError, match="is not a plain file"):
         write_file(tmp_path, "text")

@@ -11,8 +11,8 @@ from pathlib import Path
 import yaml
 
 from ofancore.errors import OfanError
+from ofancore.files import write_file
 from ofancore.notebook import execute
-from ofancore.plan import write_file
 from ofancore.progress import done
 from ofancore.reading import parse_json
 
