@@ -197,7 +197,7 @@ def _paths(args) -> int:
 def _animate(args) -> int:
     from ofancore import animate
     from ofancore.jit import before_compiling
-    from ofancore.result import check_writable, write_whole
+    from ofancore.files import check_writable, write_whole
     from ofancore.scenario import DEFAULTS, Scenario
 
     sets = args.set + ([f"seed={args.seed}"] if args.seed is not None else [])
