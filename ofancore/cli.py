@@ -196,8 +196,8 @@ def _paths(args) -> int:
 
 def _animate(args) -> int:
     from ofancore import animate
-    from ofancore.jit import before_compiling
     from ofancore.files import check_writable, write_whole
+    from ofancore.jit import before_compiling
     from ofancore.scenario import DEFAULTS, Scenario
 
     sets = args.set + ([f"seed={args.seed}"] if args.seed is not None else [])
