@@ -121,7 +121,7 @@ def table(runs: dict[str, Timeline]) -> str:
     for label, values in shown.iterrows():
         look, result = style(label), runs[label].result
         dash = "" if look.dash == (1, 0) else f' stroke-dasharray="{" ".join(map(str, look.dash))}"'
-        line = f'<svg width="34" height="10"><path d="M0 5H34" stroke="{look.colour}" stroke-width="2.5"{dash}/></svg>'
+        line = f'<svg width="40" height="12"><path d="M3 6H37" stroke="{look.colour}" stroke-width="2.5"{dash}/></svg>'
         texts = [f"{value:,.1f}" if name not in ("lost", "sent again") else f"{value:,.0f}" for name, value in values.items()]
         if not result.finished:
             texts[:2] = [f"stopped at {result.ended_ns / 1000:,.1f}", ""]
@@ -133,9 +133,10 @@ def table(runs: dict[str, Timeline]) -> str:
 STYLE = """<style>
 .ofan-explorer .widget-readout {min-width: 96px}
 .ofan-numbers {border-collapse: collapse}
-.ofan-numbers td, .ofan-numbers th {text-align: right; padding: 1px 8px; line-height: 1.35; font-weight: normal}
+.ofan-numbers td, .ofan-numbers th {text-align: right; padding: 1px 7px; line-height: 1.35; font-weight: normal}
 .ofan-numbers td {border-top: 1px solid #8884; font-variant-numeric: tabular-nums}
 .ofan-numbers td:first-child {text-align: left; white-space: nowrap}
+.ofan-numbers svg {background: #fff; border-radius: 3px; vertical-align: -1px}
 .ofan-numbers th {opacity: .75; vertical-align: bottom}
 </style>"""
 
@@ -172,7 +173,7 @@ class Explorer:
         self.loop = field(w.Dropdown, options=list(LOOPS), value=asked.loop, description="transport")
         self.seed = field(w.BoundedIntText, value=asked.seed, min=0, max=2**31, description="seed")
         self.inputs = {name: getattr(self, name) for name in asdict(asked)}
-        self.status, self.numbers = w.HTML(), w.HTML()
+        self.status, self.numbers = w.HTML(), w.HTML(layout=w.Layout(overflow="auto", max_width="100%"))
         self.queues, self.links = (w.Image(format="svg+xml", layout=w.Layout(max_width="100%", display="none")) for _ in range(2))
         hint = w.HTML(f"{STYLE}<small>up to four, with Ctrl or Shift</small>", layout=w.Layout(margin="0 0 0 106px"))
         order_of_inputs = (
@@ -226,6 +227,7 @@ class Explorer:
             with before_compiling(lambda: self._say("compiling the simulator: 40 seconds on an idle machine, once for each version of it")):
                 self.runs = record_all(scenarios)
             ran = time.perf_counter()
+            self._say("drawing")
             self.numbers.value = table(self.runs)
             self._show(self.queues, svg(queueplot.over_time(self.runs)))
             self._show(self.links, svg(queueplot.loads(self.runs)))
