@@ -10,11 +10,11 @@ import html
 import json
 import os
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-import altair as alt
 import ipywidgets as w
 from altair.utils import schemapi
 
@@ -104,12 +104,12 @@ def record_all(scenarios: dict[str, Scenario]) -> dict[str, Timeline]:
         return dict(zip(scenarios, pool.map(record, scenarios.values()), strict=True))
 
 
-def svg(chart: alt.TopLevelMixin) -> bytes:
-    """The picture of a chart that is known to be valid: altair's own check of it takes longer than all else."""
+def svg(form: Callable, runs: dict[str, Timeline]) -> bytes:
+    """The picture that a form of `queueplot` makes of the runs. They are valid, and altair's own check of it takes longer than all else."""
     import vl_convert as vlc
 
     with schemapi.debug_mode(False):
-        spec = json.dumps(chart.to_dict())
+        spec = json.dumps(form(runs).to_dict())
     return vlc.vegalite_to_svg(spec).replace(f'font-family="{FONT}"', f'font-family="{SANS}"').encode()
 
 
@@ -229,8 +229,8 @@ class Explorer:
             ran = time.perf_counter()
             self._say("drawing")
             self.numbers.value = table(self.runs)
-            self._show(self.queues, svg(queueplot.over_time(self.runs)))
-            self._show(self.links, svg(queueplot.loads(self.runs)))
+            self._show(self.queues, svg(queueplot.over_time, self.runs))
+            self._show(self.links, svg(queueplot.loads, self.runs))
         except (OfanError, MemoryError) as refusal:
             self.runs = {}
             self.numbers.value = ""
