@@ -64,9 +64,10 @@ LAB = $(RUN) -m jupyterlab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree
     --KernelSpecManager.allowed_kernelspecs=python3 --MultiKernelManager.default_kernel_name=python3 \
     --KernelManager.transport_encryption=auto --Application.log_level=ERROR
 
+NO_NEWS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}}
+
 lab: $(VENV)/.ready ## open the notebooks in JupyterLab
-	@mkdir -p $(VENV)/etc/jupyter/labconfig
-	@echo '{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}}' > $(VENV)/etc/jupyter/labconfig/default_setting_overrides.json
+	@{ mkdir -p $(VENV)/etc/jupyter/labconfig && echo '$(NO_NEWS)' > $(VENV)/etc/jupyter/labconfig/default_setting_overrides.json; } 2>/dev/null || true
 	@echo "Starting JupyterLab; its address follows. Ctrl-C twice ends it."
 	@JUPYTER_PATH= JUPYTER_PREFER_ENV_PATH=1 $(LAB) $(if $(filter 0,$(shell id -u)),--allow-root) \
 	    $(if $(DISPLAY)$(WAYLAND_DISPLAY)$(BROWSER),,--no-browser) $(ARGS)
