@@ -92,7 +92,9 @@ def bounded(scenarios: dict[str, Scenario]) -> tuple[dict[str, Scenario], float]
     hops = int((inputs.flows.packets * inputs.fabric.hops(inputs.flows.src, inputs.flows.dst)).sum()) * 2
     if hops > MOST_HOPS:
         rule = f"{hops / 1e6:,.0f} million packet-hops a scheme, of at most {MOST_HOPS / 1e6:,.0f} million here: choose less"
-        raise ScenarioError("message_packets", getattr(inputs.scenario.workload, "message_packets", None), rule)
+        workload = inputs.scenario.workload
+        key = "message_packets" if hasattr(workload, "message_packets") else "kind"
+        raise ScenarioError(f"workload.{key}", getattr(workload, key), rule)
     limit = max(PATIENCE * ns(inputs.ideal_ticks), 1.0)
     limited = {kind: Scenario.from_dict({**s.to_dict(), "time_limit_ns": limit}) for kind, s in scenarios.items()}
     return limited, 2 * hops * len(scenarios) / HOPS_PER_S

@@ -60,7 +60,7 @@ def test_the_estimate_counts_the_hops_that_a_run_has():
     ideal = simulate(scenarios["ofan"]).ideal_ns
     assert scenarios["ofan"].time_limit_ns == pytest.approx(explore.PATIENCE * ideal)
     with pytest.raises(
-        ScenarioError, match=r"message_packets = 4096: 761 million packet-hops a scheme, of at most 200 million here: choose less"
+        ScenarioError, match=r"workload\.message_packets = 4096: 761 million packet-hops a scheme, of at most 200 million here: choose less"
     ):
         bounded(scenarios_of(replace(SMALL, radix=8, workload="all_to_all", message_packets=4096)))
 
