@@ -161,7 +161,7 @@ def data_of(runs: dict[str, Timeline]) -> dict[str, Any]:
         "title": "Queues on the tree: " + " and ".join(name_of(label) for label in runs),
         "setup": f"{', '.join(about)}. From above: {tiers}. The half of a cable next to a switch is the queue at that switch's port.",
         "notes": f"A frame every {step:g} ns of a packet-level run. Longest queue that any packet of the whole run found (packets): "
-        f"{found}. Keys: space plays and pauses, arrows step.",
+        f"{found}; a frame counts the last packet, too. Keys: space plays and pauses, arrows step.",
         "times_ns": np.round(first.times_ns, 3).tolist(),
         "step_ns": step,
         "play_ms": PLAY_MS,
