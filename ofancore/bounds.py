@@ -2,11 +2,14 @@
 
 Terms: T_d, T_a, T_g serialisation times of data, ACK and gap; d = T_d + T_g, a = T_a + T_g; p(H) propagation over H links.
 The permutation bound is the paper's; the other ones follow the same way. All times are ticks.
+
+Where servers have several NICs (rails), bounds are those of servers (`of_servers`): what a server sends and gets may be shared out over its
+NICs in any way, whatever a scheme does, so that all schemes are measured against the same bound.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,6 +29,11 @@ class Times:
     gap: int
     delay: int
     ack_every: int = 1  # packets an ACK answers
+    lanes: int = 1  # links that share what an end has to send or to get
+
+    def slots(self, packets):
+        """Time of the slots of so many data packets, on the busiest of the links that share them at best."""
+        return -(-packets // self.lanes) * (self.data + self.gap)
 
     def there(self, hops):
         """Last bit sent to last bit received over `hops` empty links, for data."""
@@ -61,7 +69,7 @@ def message_time(t: Times, packets: np.ndarray, hops: np.ndarray, acks: bool) ->
     have drifted apart may ACK in each other's pauses.
     """
     owed = np.maximum(packets - first_ack_index(t, hops), 0) // t.ack_every * (t.ack + t.gap) if acks else 0
-    return np.where(packets > 0, packets * (t.data + t.gap) + owed - t.gap + t.there(hops), 0)
+    return np.where(packets > 0, t.slots(packets) + owed - t.gap + t.there(hops), 0)
 
 
 def permutation_bound(t: Times, packets: int, hops: int = 6) -> int:
@@ -75,7 +83,7 @@ def ready_times(t: Times, fabric: Fabric, flows: Flows, acks: bool = False) -> n
     A message takes `message_time`, its last ACK the way back besides, news of a flow elsewhere the time of an ACK; and all that a flow
     waits for at its source comes in over one link, packet by packet. By levels: all flows whose last dependency was in the level before.
     """
-    n, slot = len(flows), t.data + t.gap
+    n = len(flows)
     hops = fabric.hops(flows.src, flows.dst)
     there, carries, whole = t.there(hops), flows.packets > 0, message_time(t, flows.packets, hops, acks)
     earlier, later, acked, place = flows.dependencies()
@@ -93,7 +101,7 @@ def ready_times(t: Times, fabric: Fabric, flows: Flows, acks: bool = False) -> n
     while len(level):
         seen += len(level)
         fed = level[load[level] > 0]
-        ready[fed] = np.maximum(ready[fed], begins[fed] + (load[fed] - 1) * slot)
+        ready[fed] = np.maximum(ready[fed], begins[fed] + t.slots(load[fed]) - t.slots(1))
         ready[level] += delay[level]
         counts = first[level + 1] - first[level]
         edge = np.repeat(first[level] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
@@ -114,6 +122,16 @@ def chain_bound(t: Times, fabric: Fabric, flows: Flows, acks: bool = False, read
     hops = fabric.hops(flows.src, flows.dst)
     ends = (ready_times(t, fabric, flows, acks) if ready is None else ready) + message_time(t, flows.packets, hops, acks)
     return int((ends + np.where(flows.packets > 0, t.gap + t.back(hops), 0)).max())
+
+
+def of_servers(t: Times, fabric: Fabric, flows: Flows) -> tuple[Times, Fabric, Flows]:
+    """Times, fabric and flows (given in numbers of hosts) as they are between servers, each of which has a lane a rail.
+
+    Between two servers there are as many links as between their NICs of one rail, and news within a server takes no time: both the least
+    that is possible.
+    """
+    rails = fabric.rails
+    return replace(t, lanes=rails), fabric.servers, replace(flows, src=flows.src // rails, dst=flows.dst // rails)
 
 
 def part(flows: Flows, which: np.ndarray) -> Flows:
@@ -152,12 +170,12 @@ def group_bounds(t: Times, fabric: Fabric, flows: Flows, kind: str, acks: bool =
     bounds = np.zeros(len(flows.groups), np.int64)
     for g in range(len(flows.groups)):
         own = part(flows, np.flatnonzero((flows.group == g) & (flows.packets > 0)))
-        alike = pattern(own) if kind == "two_jobs" else "all_to_all" if kind in ("all_to_all", "fsdp") else ""
+        alike = pattern(own) if kind == "two_jobs" else "all_to_all" if kind == "fsdp" else kind
         if own.waits:
             bounds[g] = max(chain_bound(t, fabric, own, acks), port_bound(t, fabric, own))
         elif alike == "all_to_all":
             bounds[g] = all_to_all_bound(t, fabric, own)
-        elif alike == "permutation" and acks:
+        elif alike == "permutation" and (acks or kind == "permutation"):
             bounds[g] = permutation_bound(t, int(own.packets[0]), int(fabric.hops(own.src, own.dst).max()))
         else:
             bounds[g] = port_bound(t, fabric, own)
@@ -195,7 +213,7 @@ def port_bound(t: Times, fabric: Fabric, flows: Flows, ready: np.ndarray | int =
         host, load = ends[order], np.cumsum(packets[order])
         first = np.searchsorted(host, host)
         load -= load[first] - packets[order][first]
-        best = max(best, int((ready[order] + load * (t.data + t.gap) + t.there(near[host]) + t.back(near[host])).max()))
+        best = max(best, int((ready[order] + t.slots(load) + t.there(near[host]) + t.back(near[host])).max()))
     return best
 
 
@@ -233,11 +251,25 @@ def lower_bound(t: Times, fabric: Fabric, flows: Flows, kind: str, pace: int) ->
         bound = dag_bound(t, fabric, flows, kind)
     else:
         bound = port_bound(t, fabric, flows)
-    if pace:
-        most = int(np.bincount(flows.src, weights=flows.packets).max())
-        near = int(fabric.hops(flows.src, flows.dst)[flows.packets > 0].min()) if kind != "permutation" else hops
-        bound = max(bound, (most - 1) * pace + t.data + t.gap + t.there(near) + t.back(near))
-    return bound
+    return max(bound, paced_bound(t, fabric, flows, kind, pace))
+
+
+def paced_bound(t: Times, fabric: Fabric, flows: Flows, kind: str, pace: int) -> int:
+    """What the host that sends most needs at `pace`, the least time between its data packets (0: none, and no bound)."""
+    if not pace:
+        return 0
+    most = int(np.bincount(flows.src, weights=flows.packets).max())
+    hops = fabric.hops(flows.src, flows.dst)[flows.packets > 0]
+    near = int(hops.max() if kind == "permutation" else hops.min())
+    return (most - 1) * pace + t.data + t.gap + t.there(near) + t.back(near)
+
+
+def paced_group_bounds(t: Times, fabric: Fabric, flows: Flows, kind: str, pace: int, groups: np.ndarray) -> np.ndarray:
+    """int64[n_groups]: the `group_bounds` of collectives whose hosts are paced, too, as those of the run are."""
+    if not pace:
+        return groups
+    own = [part(flows, np.flatnonzero((flows.group == g) & (flows.packets > 0))) for g in range(len(flows.groups))]
+    return np.maximum(groups, [paced_bound(t, fabric, flows, kind, pace) for flows in own])
 
 
 def rho_max(damage: Damage, flows: Flows) -> float:

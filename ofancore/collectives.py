@@ -17,7 +17,7 @@ def collective_table(flows: Flows, started_ticks: np.ndarray, done_ticks: np.nda
 
     started_ticks, done_ticks: int64[n_flows], when a flow sent its first packet and when its last ACK was in (for a local flow both are
     the end of its computation); -1: not yet, which makes the values that hang on it NaN. bounds_ticks: int64[n_groups], see
-    `bounds.group_bounds`.
+    `bounds.paced_group_bounds`.
 
     A collective starts with its first packet at any rank and ends with its last ACK at any rank. Its bound is that of the collective
     alone with all ranks ready at its start, so `cct_over_ideal` holds all that made it longer: queues, ranks that came

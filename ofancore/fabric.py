@@ -12,6 +12,12 @@ its port, so that the uplinks of a switch are consecutive and so are its downlin
     agg_core   agg * C + i                       core_agg   core * P + pod
 
 Input ports of a switch count its lower neighbours first, then its upper ones.
+
+Rails. With `rails` = R > 1, R hosts in a row are the NICs of one server, and host h is NIC h mod R of server h div R. Switches and cables
+stay as they are; R neighbouring edge switches of a pod are the rails 0 to R - 1 of the S servers below them, and a server's NIC r hangs
+off the edge switch of rail r. So hosts are numbered otherwise than the ports they are plugged into, their *places*: place e * S + i is port
+i of edge switch e, as above. Nodes, links and all that follows a packet (`edge_of`, `hops`) know places; who sends to whom, and results,
+are in numbers of hosts. `place_of` and `host_at` lead from one to the other; with one rail both are the same number.
 """
 
 from __future__ import annotations
@@ -31,7 +37,7 @@ class Fabric:
     """The shape of a fabric; every count below is exact and every array is derived from them.
 
     P pods, E edge switches a pod, S hosts an edge switch, A aggregation switches a pod, C core switches an aggregation
-    index (0 in a leaf-spine).
+    index (0 in a leaf-spine), `rails` NICs a server.
     """
 
     P: int
@@ -39,14 +45,15 @@ class Fabric:
     S: int
     A: int
     C: int
+    rails: int = 1
 
     @classmethod
-    def build(cls, radix: int, tiers: int = 3, oversubscription: int = 1) -> Fabric:
-        """A fabric from valid scenario keys: even radix >= 4, tiers 2 or 3, oversubscription dividing radix / 2."""
+    def build(cls, radix: int, tiers: int = 3, oversubscription: int = 1, rails: int = 1) -> Fabric:
+        """A fabric from valid scenario keys: even radix >= 4, tiers 2 or 3, oversubscription dividing radix / 2, rails dividing E."""
         half = radix // 2
         if tiers == 2:
-            return cls(P=1, E=radix, S=half, A=half // oversubscription, C=0)
-        return cls(P=radix, E=half, S=half, A=half // oversubscription, C=half)
+            return cls(P=1, E=radix, S=half, A=half // oversubscription, C=0, rails=rails)
+        return cls(P=radix, E=half, S=half, A=half // oversubscription, C=half, rails=rails)
 
     # --- counts
     @property
@@ -141,16 +148,38 @@ class Fabric:
         down = np.concatenate([np.zeros_like(h), b[5] + e * self.S, b[4] + a * self.E, b[3] + c * self.P])
         return up.astype(np.int64), n_up.astype(np.int64), down.astype(np.int64)
 
+    def place_of(self, host):
+        """The place of a host or of an array of hosts."""
+        block, inside = divmod(host, self.rails * self.S)  # of the servers below the same edge switches
+        server, rail = divmod(inside, self.rails)
+        return (block * self.rails + rail) * self.S + server
+
+    def host_at(self, place):
+        """The host at a place or at an array of places."""
+        block, inside = divmod(place, self.rails * self.S)
+        rail, server = divmod(inside, self.S)
+        return (block * self.S + server) * self.rails + rail
+
+    @property
+    def servers(self) -> Fabric:
+        """The fabric with servers in the place of hosts: as many links between two servers as between their NICs of one rail."""
+        return Fabric(self.P, self.E // self.rails, self.S, self.A, self.C)
+
     def edge_of(self, host):
-        """Edge switch index (0..n_edges-1) of a host or an array of hosts."""
+        """Edge switch index (0..n_edges-1) of the place of a host, or of an array of places."""
         return host // self.S
 
     def pod_of(self, host):
-        """Pod of a host or an array of hosts."""
+        """Pod of a host or an array of hosts, by number or place."""
         return host // (self.S * self.E)
 
+    def news_links(self, place, to):
+        """Links whose time the news of a flow takes from one place to another: none at a host, one within a server; works on arrays."""
+        one = self.host_at(np.asarray(place)) // self.rails == self.host_at(np.asarray(to)) // self.rails
+        return np.where(np.equal(place, to), 0, np.where(one, 1, self.hops(place, to)))
+
     def hops(self, src, dst):
-        """Number of links between two hosts (2, 4 or 6); works on arrays."""
+        """Number of links between the places of two hosts (2, 4 or 6); works on arrays."""
         src, dst = np.asarray(src), np.asarray(dst)
         same_edge = self.edge_of(src) == self.edge_of(dst)
         same_pod = self.pod_of(src) == self.pod_of(dst)

@@ -172,14 +172,15 @@ def knowledge(damage: Damage, schedules: Schedules) -> tuple[np.ndarray, np.ndar
 
 
 def refuse_disconnected(damage: Damage, src: np.ndarray, dst: np.ndarray) -> None:
-    """ScenarioError naming the first communicating pair that no surviving path joins."""
+    """ScenarioError naming the first communicating pair (of places) that no surviving path joins."""
     f = damage.fabric
     edges = np.unique(f.edge_of(src))
     for edge in edges:
         cut = (edge_weights(damage, int(edge)) == 0).all(axis=1)
         bad = np.flatnonzero((f.edge_of(src) == edge) & cut[f.edge_of(dst)] & (f.edge_of(dst) != edge))
         if len(bad):
-            pair = f"host:{src[bad[0]]} ({f.node_name(f.node_base[1] + int(edge))}) and host:{dst[bad[0]]}"
+            this, that = f.host_at(src[bad[0]]), f.host_at(dst[bad[0]])
+            pair = f"host:{this} ({f.node_name(f.node_base[1] + int(edge))}) and host:{that}"
             dead = [f.cable_name(int(i)) for i in np.flatnonzero(damage.share == 0)]
             shown = ", ".join(dead[:4]) + (f" and {len(dead) - 4} more" if len(dead) > 4 else "")
             raise ScenarioError("failures", shown, f"these dead cables leave no path between {pair}")

@@ -19,9 +19,19 @@ METRICS: Words = {
     "cct_ns": ("ns", "collective completion time: from 0 until every sender has its last ACK"),
     "mean_done_ns": ("ns", "the same of a flow, mean over flows"),
     "last_data_ns": ("ns", "when the last message had arrived whole"),
-    "lower_bound_ns": ("ns", "least CCT; under failures that of the damaged fabric and the paced rate"),
-    "ideal_ns": ("ns", "as that, but each message of a chain takes the paper's bound of a permutation, with its ACKs in band"),
-    "cct_over_ideal": ("share", "CCT over `ideal_ns`, less one"),
+    "lower_bound_ns": (
+        "ns",
+        "least CCT; under failures that of the damaged fabric and the paced rate; with rails that of servers, whatever NICs they use",
+    ),
+    "ideal_ns": (
+        "ns",
+        "as that, but each message of a chain takes the paper's bound of a permutation, with its ACKs in band; where all is one "
+        "collective that starts at 0, that of the collective",
+    ),
+    "cct_over_ideal": (
+        "share",
+        "CCT over `ideal_ns`, less one; in a chain whose hosts ACK in pauses it may be a little below 0, which `cct_inflation` never is",
+    ),
     "cct_inflation": ("share", "CCT over `lower_bound_ns`, less one"),
     "queue_max_bytes": ("B, by link class", "longest queue that a packet found at a link of the class: what was to be sent before it"),
     "queue_mean_bytes": ("B, by link class", "bytes waiting at a link, mean over time and over the links of the class"),
@@ -51,7 +61,7 @@ METRICS: Words = {
     "collectives": (
         "list",
         "of the workload: `name`, `start_ns` (first packet at any rank), `end_ns` (last ACK at any), `cct_ns`, and `ideal_ns`, "
-        "`cct_over_ideal` of the collective alone",
+        "`cct_over_ideal` of the collective alone, from its own start",
     ),
     "step_ns": ("ns", "when the last collective or computation ended"),
     "compute_ns": ("ns", "what the busiest host computed"),
@@ -61,7 +71,7 @@ METRICS: Words = {
 FLOWS: Words = {
     "src": ("host", "sender"),
     "dst": ("host", "receiver; of a computation of training, the host itself"),
-    "packets": ("data packets", "of the message; 0: a computation"),
+    "packets": ("data packets", "of the message, under `rails` of its part on one rail; 0: a computation"),
     "sent": ("data packets", "sent, those in place of lost ones included"),
     "delivered": ("data packets", "taken by the receiver, without copies and refused ones"),
     "acked": ("data packets", "that the sender knows to have arrived"),

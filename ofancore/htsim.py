@@ -1,8 +1,11 @@
 """Write a workload's flows as a connection matrix of htsim (`workloads/connection_matrix.py` has the format).
 
 Messages are full packets of payload, start times those of the run, jitter included. What a flow waits for becomes a trigger: a oneshot
-of its one source, a barrier of several. Refused is what the format cannot say: computations, delays after a wait, a limit to the flows
-that a host keeps open, a message that fires more than one trigger in the same way, and messages of 2 GiB.
+of its one source, a barrier of several. A computation that takes no time, such as the gate between dispatch and combine of a mixture of
+experts, becomes what it waits for, and one that a host begins with a start time. Refused is what the format cannot say: other computations,
+delays after a wait, a limit to the flows that a host keeps open, a message that fires more than one trigger in the same way (as in halving
+and doubling: a connection's data starts all that waits for it, or counts for one barrier), and messages of 2 GiB. A fabric with rails is
+written in places (`fabric.py`), since htsim has no rails, and what a scheme that chooses NICs made of the messages as it is.
 """
 
 from __future__ import annotations
@@ -20,32 +23,32 @@ def matrix_text(scenario: Scenario) -> str:
     inputs = prepare(scenario)
     flows, fabric = inputs.flows, inputs.fabric
     start = {int(flow): int(time) for _, time, flow in inputs.start}
+    sources, start = without_computations(scenario, inputs, start)
     refuse_unsaid(scenario, inputs, start)
-    sources: dict[int, list[tuple[int, int]]] = {}  # by flow: (flow, 1: its ACKs, 0: its arrival)
-    for acked, pairs in ((0, flows.after), (1, flows.after_acked)):
-        for earlier, later in pairs.tolist():
-            sources.setdefault(later, []).append((earlier, acked))
     numbers: dict[tuple, int] = {}  # of triggers, by what fires them
-    fires: dict[tuple[int, int], int] = {}
-    for flow in sorted(sources):
-        what = tuple(sorted(sources[flow]))
+    fires: dict[tuple[int, int], int] = {}  # the first flow that waits for a source, by source
+    for flow, what in sorted(sources.items()):
         if what in numbers:
             continue
         numbers[what] = len(numbers) + 1
         for source in what:
-            if fires.setdefault(source, numbers[what]) != numbers[what] or what.count(source) > 1:
+            first = fires.setdefault(source, flow)
+            if first != flow:
                 way = "send_done_trigger" if source[1] else "recv_done_trigger"
-                raise refusal(scenario, f"flow {source[0]} would need more than one {way}")
+                rule = f"flow {source[0]} would need more than one {way}: flows {first} and {flow} wait for it, but not for the same flows"
+                raise refusal(scenario, rule)
+    fires = {source: numbers[sources[flow]] for source, flow in fires.items()}
     payload = scenario.packet.payload_bytes
+    carry = np.flatnonzero(flows.packets > 0).tolist()
     lines = [
         f"# {scenario.workload.title}, seed {scenario.seed}, {payload} bytes a packet; ofancore scenario {scenario.digest}",
         f"Nodes {fabric.n_hosts}",
-        f"Connections {len(flows)}",
+        f"Connections {len(carry)}",
     ]
     lines += [f"Triggers {len(numbers)}"] * bool(numbers)
-    for flow, (src, dst, packets) in enumerate(zip(flows.src.tolist(), flows.dst.tolist(), flows.packets.tolist())):
-        begins = f"trigger {numbers[tuple(sorted(sources[flow]))]}" if flow in sources else f"start {start[flow]}"
-        words = [f"{src}->{dst} id {flow + 1} {begins} size {packets * payload}"]
+    for number, flow in enumerate(carry, 1):
+        begins = f"trigger {numbers[sources[flow]]}" if flow in sources else f"start {start[flow]}"
+        words = [f"{flows.src[flow]}->{flows.dst[flow]} id {number} {begins} size {flows.packets[flow] * payload}"]
         words += [f"{word}_done_trigger {fires[flow, acked]}" for acked, word in ((1, "send"), (0, "recv")) if (flow, acked) in fires]
         lines.append(" ".join(words))
     for what, number in numbers.items():
@@ -57,15 +60,61 @@ def refusal(scenario: Scenario, rule: str) -> ScenarioError:
     return ScenarioError("workload.kind", scenario.workload.kind, f"cannot be written as a connection matrix: {rule}")
 
 
+Sources = dict[int, tuple[tuple[int, int], ...]]  # by flow, what it waits for: (flow, 1: its ACKs, 0: its arrival)
+
+
+def without_computations(scenario: Scenario, inputs, start: dict[int, int]) -> tuple[Sources, dict[int, int]]:
+    """What each message waits for, and the start (ps) of those that wait for nothing: computations give way to what they wait for.
+
+    ScenarioError for one that takes time after a wait, or is at another host than what waits for it: the news would take time.
+    """
+    flows, waits = inputs.flows, {}
+    for acked, pairs in ((0, flows.after), (1, flows.after_acked)):
+        for earlier, later in pairs.tolist():
+            waits.setdefault(later, set()).add((earlier, acked))
+    local = set(np.flatnonzero(flows.packets == 0).tolist())
+    for flow in sorted(local & waits.keys()):
+        if inputs.delay[flow] > 0:
+            time = f"{inputs.delay[flow] / 1000:g} ns at host {flows.src[flow]}"
+            raise refusal(scenario, f"it has computations (flow {flow} takes {time} after what it waits for)")
+    start, gone = dict(start), {}  # of each computation: what it waits for, and when it has ended in any case
+    sources: Sources = {}
+    todo = [*sorted(local), *sorted(waits.keys() - local)]
+    while todo:
+        flow = todo.pop()
+        ahead = [at for at, _ in waits.get(flow, ()) if at in local and at not in gone]
+        if ahead:  # they come first
+            todo += [flow, *ahead]
+            continue
+        if flow in gone:
+            continue
+        what, begins = set(), start.get(flow, 0)
+        for at, acked in waits.get(flow, ()):
+            if at not in local:
+                what.add((at, acked))
+                continue
+            if flows.src[at] != flows.src[flow]:
+                raise refusal(scenario, f"flow {flow} waits for a computation at another host, {flows.src[at]}")
+            what.update(gone[at][0])
+            begins = max(begins, gone[at][1])
+        if flow in local:
+            gone[flow] = (what, begins)
+        elif not what:
+            start[flow] = begins
+        elif begins:
+            raise refusal(scenario, f"flow {flow} waits for other flows and for a computation that ends at {begins} ps")
+        else:
+            sources[flow] = tuple(sorted(what))
+    return sources, {flow: time for flow, time in start.items() if flow not in local}
+
+
 def refuse_unsaid(scenario: Scenario, inputs, start: dict[int, int]) -> None:
-    """ScenarioError for computations, late starts, limits to open flows and sizes that the format has no words for."""
+    """ScenarioError for late starts, limits to open flows and sizes that the format has no words for."""
     flows = inputs.flows
-    if (flows.src == flows.dst).any():
-        raise refusal(scenario, "it has computations")
-    late = [flow for flow in range(len(flows)) if flow not in start and inputs.delay[flow] > 0]
+    late = [flow for flow in np.flatnonzero(flows.packets > 0).tolist() if flow not in start and inputs.delay[flow] > 0]
     if late:
         raise refusal(scenario, f"flow {late[0]} starts some time after what it waits for")
-    most = int(np.bincount(flows.src).max())
+    most = int(np.bincount(flows.src[flows.packets > 0]).max())
     if flows.open_flows < most:
         raise refusal(scenario, f"hosts keep {flows.open_flows} of their flows open at a time")
     size = int(flows.packets.max()) * scenario.packet.payload_bytes

@@ -93,8 +93,8 @@ def build_result(i: Inputs, w, status: int, wall: float) -> Result:
         return np.where(x >= 0, x / 1000, np.nan)
 
     flow = {
-        "src": i.flows.src,
-        "dst": i.flows.dst,
+        "src": fabric.host_at(i.flows.src),
+        "dst": fabric.host_at(i.flows.dst),
         "packets": i.flows.packets,
         "sent": w.tx[:, c.SEQ],
         "delivered": w.rx[:, c.GOT],
@@ -119,6 +119,9 @@ def build_result(i: Inputs, w, status: int, wall: float) -> Result:
     for low, high, count in ((b[1], b[2], fabric.S), (b[2], b[3], fabric.E), (b[3], b[4], fabric.P)):
         for node in range(low, high):
             tail_node[down[node] : down[node] + count] = node
+    hosts = fabric.host_at(np.arange(fabric.n_hosts))
+    for ends in (tail_node, head_node):
+        ends[ends < fabric.n_hosts] = hosts[ends[ends < fabric.n_hosts]]
     table = {
         "class": kinds,
         "tail": tail_node,

@@ -1,12 +1,12 @@
 """A balancer of your own: `register` its functions, and what these may call.
 
 >>> from ofancore import Scenario, own, simulate
->>> def choose_uplink(sw, node, width):
-...     return own.random_below(sw.rng, node, width)
+>>> def choose_uplink(sw, width):
+...     return own.random_below(sw, width)
 >>> own.register("mine", choose_uplink=choose_uplink)
 >>> simulate(Scenario.from_dict({"balancer": {"kind": "mine"}}))
 
-What functions are given, and what they may do, is said in `balancers/definitions.py` and `balancers/base.py`.
+What functions are given, and what they may do, is said in README.md under "Your own scheme", and in `balancers/views.py`.
 """
 
 from __future__ import annotations
@@ -15,20 +15,18 @@ import functools
 
 from ofancore import palette
 from ofancore.balancers import definitions
-from ofancore.balancers.base import slot, slots_of, turn
 from ofancore.balancers.definitions import names
-from ofancore.balancers.jsq import FREE
-from ofancore.balancers.switch_rr import leads
-from ofancore.bits import hash_below, mix32, random_below, random_bits, random_label
+from ofancore.balancers.views import leads, queue, random_below, random_bits, random_label, slot, slots_of
+from ofancore.bits import hash_below, mix32
 from ofancore.units import ticks
 
 __all__ = [
-    "FREE",
     "forget",
     "hash_below",
     "leads",
     "mix32",
     "names",
+    "queue",
     "random_below",
     "random_bits",
     "random_label",
@@ -36,7 +34,6 @@ __all__ = [
     "slot",
     "slots_of",
     "ticks",
-    "turn",
 ]
 
 

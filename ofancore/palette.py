@@ -36,6 +36,7 @@ STYLES = {
     "uec_mixed": Style("UEC mixed", "host", "#4B5FA5", MIXED, "circle"),
     "whack_a_mole": Style("Whack-a-Mole", "host", "#0097C4", SOLID, "triangle-right"),
     "prime": Style("PRIME", "host", "#6A7FDB", DOTTED, "cross"),
+    "rails": Style("RailS", "host", "#2A2AA8", SOLID, "square"),
     "rsq": Style("RSQ (switch random)", "switch", "#F3C04B", DOTTED, "triangle-up"),
     "simple_rr": Style("Simple RR", "switch", "#8F3B00", MIXED, "diamond"),
     "simple_rr_bins": Style("Simple RR, ACKs apart", "switch", "#A85A2A", DOTTED, "cross"),

@@ -41,7 +41,7 @@ def link_table(result: Result) -> pd.DataFrame:
     """
     scenario = result.scenario
     fabric = scenario.shape
-    _, damage = traffic_and_damage(scenario)
+    *_, damage = traffic_and_damage(scenario)
     links = result.links
     names = np.array([fabric.node_name(node) for node in range(fabric.n_nodes)], object)
     up = (links["class"] < 3).to_numpy()

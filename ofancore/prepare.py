@@ -7,13 +7,13 @@ random numbers).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ofancore.balancers.base import N_CONSTANTS, N_ORDERS, Balancer, HostState, Shape, SwitchState
 from ofancore.bits import pack_route
-from ofancore.bounds import Times, dag_bound, group_bounds, lower_bound, rho_max
+from ofancore.bounds import Times, dag_bound, group_bounds, lower_bound, of_servers, paced_group_bounds, rho_max
 from ofancore.congestion import CongestionState, PathTimes
 from ofancore.congestion.line_rate import LineRate
 from ofancore.engine import layout as c
@@ -40,13 +40,14 @@ def stream(scenario: Scenario, name: str) -> np.random.Generator:
 class Inputs:
     """A scenario as flat arrays at time 0; the engine and the slow twin start from the same ones.
 
-    Arrays of engine shape are described in `engine/layout.py`.
+    Arrays of engine shape are described in `engine/layout.py`. Hosts are given by their places (`fabric.py`), but for `messages`.
     """
 
     scenario: Scenario
     fabric: Fabric
     times: Times
-    flows: Flows
+    messages: Flows  # as the workload has them, in numbers of hosts
+    flows: Flows  # as they are sent
     damage: Damage
     link: np.ndarray
     start: np.ndarray  # int64[n, 3]: (host, time, flow), sorted
@@ -70,13 +71,20 @@ class Inputs:
     group_bound_ticks: np.ndarray  # int64[n_groups]: the same of each collective alone
 
 
-def traffic_and_damage(scenario: Scenario) -> tuple[Flows, Damage]:
-    """Who sends what, and what is broken. ScenarioError for hosts and cables that do not exist and for pairs that are cut off."""
-    flows = scenario.workload.flows(scenario.shape, stream(scenario, "workload"), scenario.packet.payload_bytes)
-    damage = Damage.draw(scenario.failures, scenario.shape, stream(scenario, "failures"))
+def traffic_and_damage(scenario: Scenario) -> tuple[Flows, Flows, Damage]:
+    """(messages, flows, damage): who sends what, as which flows, and what is broken; messages in numbers of hosts, flows in places.
+
+    ScenarioError for hosts and cables that do not exist and for pairs that are cut off.
+    """
+    fabric = scenario.shape
+    messages = scenario.workload.flows(fabric, stream(scenario, "workload"), scenario.packet.payload_bytes)
+    damage = Damage.draw(scenario.failures, fabric, stream(scenario, "failures"))
+    flows = scenario.balancer.assign(fabric, messages)
+    if fabric.rails > 1:
+        flows = replace(flows, src=fabric.place_of(flows.src), dst=fabric.place_of(flows.dst))
     if damage.any:
         refuse_disconnected(damage, flows.src, flows.dst)
-    return flows, damage
+    return messages, flows, damage
 
 
 def prepare(scenario: Scenario) -> Inputs:
@@ -91,7 +99,7 @@ def prepare(scenario: Scenario) -> Inputs:
         delay=ticks(keys.link_delay_ns),
         ack_every=getattr(scenario.recovery, "ack_every_packets", 1),
     )
-    flows, damage = traffic_and_damage(scenario)
+    messages, flows, damage = traffic_and_damage(scenario)
     base_rtt = round_trip(times, fabric.max_hops)
     base = round_trip(times, fabric.hops(flows.src, flows.dst))
     delay = np.rint(flows.delay_ns * TICKS_PER_NS).astype(np.int64)
@@ -101,8 +109,18 @@ def prepare(scenario: Scenario) -> Inputs:
     if damage.any and isinstance(scenario.congestion, LineRate) and scenario.congestion.pace_failures:
         rho = rho_max(damage, flows)
         pace[1] = round(slot / rho) if rho < 1 else 0
-    immediate = scenario.failures.at_ns == 0
-    bound = lower_bound(times, fabric, flows, scenario.workload.kind, int(pace[1]) if immediate else 0)
+    paced = int(pace[1]) if scenario.failures.at_ns == 0 else 0
+    if fabric.rails > 1:  # of no pattern, since servers may send as they like; the pace is that of a scheme's own flows
+        ends = (*of_servers(times, fabric, messages), "")
+        bound = ideal = lower_bound(*ends, 0)
+        groups = group_bounds(*ends)
+    else:
+        ends = (times, fabric, flows, scenario.workload.kind)
+        bound = lower_bound(*ends, paced)
+        groups = group_bounds(*ends, acks=True)
+        chained = flows.waits or len(flows.groups) > 1
+        ideal = max(bound, dag_bound(*ends, True, groups) if chained else bound)
+        groups = paced_group_bounds(*ends, paced, groups)
 
     buffer = round(keys.buffer_bytes * ticks_per_byte(keys.link_gbps))
     link = link_rows(scenario, times, np.ones(fabric.n_links))
@@ -122,7 +140,7 @@ def prepare(scenario: Scenario) -> Inputs:
     par = np.zeros(N_CONSTANTS, np.int64)
     constants = balancer.constants(shape)
     par[: len(constants)] = constants
-    own = balancer.own(fabric.n_nodes)
+    own = balancer.own(shape)
     nodes = stream(scenario, "nodes")
     node_rng = nodes.integers(0, 2**64, fabric.n_nodes, dtype=np.uint64)
     sw = SwitchState(
@@ -162,7 +180,7 @@ def prepare(scenario: Scenario) -> Inputs:
     start = np.stack([flows.src[free], at[flows.src[free]] + delay[free], free], axis=1).astype(np.int64)
     start = start[np.lexsort((start[:, 2], start[:, 1], start[:, 0]))]
 
-    congestion, recovery, workload = scenario.congestion, scenario.recovery, scenario.workload
+    congestion, recovery = scenario.congestion, scenario.recovery
     path = PathTimes(slot, base_rtt, sizes + packet.gap_bytes, isinstance(recovery, Trim))
     conf = np.zeros(c.CONF_ENTRIES, np.int64)
     conf[c.HOST_CODE] = balancer.host_code
@@ -199,12 +217,11 @@ def prepare(scenario: Scenario) -> Inputs:
         conf[c.HEADROOM] = recovery.headroom_packets
     if isinstance(recovery, Sack):
         conf[c.REORDER] = recovery.reorder_packets
-    groups = group_bounds(times, fabric, flows, workload.kind, acks=True)
-    chained = flows.waits or len(flows.groups) > 1
     return Inputs(
         scenario=scenario,
         fabric=fabric,
         times=times,
+        messages=messages,
         flows=flows,
         damage=damage,
         link=link,
@@ -225,7 +242,7 @@ def prepare(scenario: Scenario) -> Inputs:
         delay=delay,
         window=window_slots(scenario, flows, congestion.cap_packets(path)),
         lower_bound_ticks=bound,
-        ideal_ticks=max(bound, dag_bound(times, fabric, flows, workload.kind, True, groups) if chained else bound),
+        ideal_ticks=ideal,
         group_bound_ticks=groups,
     )
 

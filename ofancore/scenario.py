@@ -66,6 +66,9 @@ class FabricKeys(_Part):
     radix: int = Field(8, ge=4, le=128, multiple_of=2, description="ports of a switch (paper: 8, 128 hosts)")
     tiers: int = Field(3, ge=2, le=3, description="3: fat tree of k pods; 2: leaf-spine of k leaves")
     oversubscription: int = Field(1, ge=1, description="hosts to uplinks of an edge switch; divides radix / 2")
+    rails: int = Field(
+        1, ge=1, description="NICs of a server: with R > 1 host h is NIC h mod R of server h div R, on an edge switch of rail h mod R only"
+    )
     link_gbps: float = Field(800.0, ge=0.001, le=100_000, description="rate of every link, Gb/s (paper: 800)")
     link_delay_ns: float = Field(500.0, ge=0, le=1e9, description="propagation of every link (paper: 0.5 us)")
     buffer_bytes: int = Field(800_000, ge=1, le=10**12, description="buffer of every switch port (paper: 800 KB)")
@@ -76,6 +79,9 @@ class FabricKeys(_Part):
     def _divides(self) -> FabricKeys:
         if (self.radix // 2) % self.oversubscription:
             raise _broken("oversubscription", self.oversubscription, f"must divide radix / 2 = {self.radix // 2}")
+        edges, what = (self.radix // 2, "edge switches of a pod") if self.tiers == 3 else (self.radix, "leaves")
+        if edges % self.rails:
+            raise _broken("rails", self.rails, f"must divide the number of {what}, {edges}")
         return self
 
 
@@ -192,6 +198,10 @@ class Scenario(_Part):
     def _representable(self) -> Scenario:
         """Rules that join parts: a buffer holds a packet, and every time fits the engine's 64 bits."""
         fabric, packet, failures = self.fabric, self.packet, self.failures
+        if self.balancer.needs_rails and fabric.rails == 1:
+            raise _broken(
+                "fabric.rails", 1, f"must be at least 2, since balancer.kind = {self.balancer.kind} shares traffic out over rails"
+            )
         per_byte = ticks_per_byte(fabric.link_gbps)
         if per_byte * packet.ack_bytes < 1:
             raise _broken("fabric.link_gbps", fabric.link_gbps, "is too high: an ACK must take at least one picosecond on a link")
@@ -272,7 +282,7 @@ class Scenario(_Part):
     @cached_property
     def shape(self) -> Fabric:
         """The fabric that the keys describe."""
-        return Fabric.build(self.fabric.radix, self.fabric.tiers, self.fabric.oversubscription)
+        return Fabric.build(self.fabric.radix, self.fabric.tiers, self.fabric.oversubscription, self.fabric.rails)
 
 
 def set_key(data: dict[str, Any], dotted: str, value: Any) -> None:

@@ -21,6 +21,7 @@ from ofancore.plan import Group, expand
 from ofancore.prepare import prepare
 from ofancore.result import scenario_columns
 
+ANYWHERE = tuple(kind for kind, balancer in BALANCERS.items() if not balancer.needs_rails)  # those that run on every fabric
 FOLDER: list[tempfile.TemporaryDirectory] = []  # of matrices, once there are any
 EFFORT = float(os.environ.get("OFAN_EXAMPLES", "1"))
 
@@ -59,7 +60,19 @@ def fabrics(unlimited=None):
 
 
 def shape_of(keys) -> Fabric:
-    return Fabric.build(keys["radix"], keys["tiers"], keys["oversubscription"])
+    return Fabric.build(keys["radix"], keys["tiers"], keys["oversubscription"], keys.get("rails", 1))
+
+
+def rails_for(kind: str) -> dict:
+    """Fabric keys that a balancer cannot do without; two rails fit a fat tree of radix 4, 8, 12."""
+    return {"rails": 2} if kind in BALANCERS and BALANCERS[kind].needs_rails else {}
+
+
+def railed(keys: dict, kind: str):
+    """The fabric with servers of one or more NICs, of more if the balancer needs that."""
+    shape = shape_of(keys)
+    more = [n for n in range(2, shape.E + 1) if shape.E % n == 0]
+    return st.sampled_from(more if BALANCERS[kind].needs_rails else [1] * 3 * len(more) + more).map(lambda rails: {**keys, "rails": rails})
 
 
 def packets(unlimited):
@@ -186,7 +199,7 @@ def workloads(draw, n_hosts, kinds=tuple(WORKLOADS)):
 
 
 @st.composite
-def balancers(draw, kinds=tuple(BALANCERS)):
+def balancers(draw, kinds=ANYWHERE):
     """Balancer keys, with parameters at which something happens within a small run."""
     kind = draw(st.sampled_from(sorted(kinds)))
     bitmap = {
@@ -222,6 +235,12 @@ def balancers(draw, kinds=tuple(BALANCERS)):
             "timeout_penalty": st.sampled_from([15, 2]),
             "decay_rtts": st.sampled_from([1.0, 0.01, 10.0]),
             "look": st.sampled_from([16, 1, 3]),
+        },
+        "rails": {
+            "chunk_packets": st.sampled_from([1, 2, 3, 16]),
+            "ties": st.sampled_from(["spread", "first"]),
+            "labels": st.sampled_from([65_536, 4, 1]),
+            "order": st.sampled_from(["random", "permuted"]),
         },
         "ops": {"labels": st.sampled_from([65_536, 4, 1]), "order": st.sampled_from(["random", "permuted"])},
         "switch_rr": {"reshuffle_wraps": st.integers(0, 3), "size_bins": st.booleans()},
@@ -324,7 +343,8 @@ def scenarios(
     recovery=("erasure",),
 ):
     """Scenarios as dicts. `broken`: with failures (None: perhaps)."""
-    fabric = draw(fabrics(unlimited))
+    balancer = draw(balancers(kinds))
+    fabric = draw(fabrics(unlimited).flatmap(lambda keys: railed(keys, balancer["kind"])))
     shape = shape_of(fabric)
     packet = draw(packets(fabric["unlimited_buffer"]))
     slot_ns = (packet["payload_bytes"] + 82) * 8 / fabric["link_gbps"]
@@ -332,7 +352,7 @@ def scenarios(
         "fabric": fabric,
         "packet": packet,
         "workload": draw(workloads(shape.n_hosts, workload_kinds)),
-        "balancer": draw(balancers(kinds)),
+        "balancer": balancer,
         "failures": draw(failures(shape)) if broken or (broken is None and draw(st.booleans())) else {},
         "congestion": draw(controls(congestion)),
         "recovery": draw(recoveries(recovery)),

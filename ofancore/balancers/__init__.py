@@ -23,6 +23,7 @@ from ofancore.balancers.partial import Partial
 from ofancore.balancers.plb import Plb, label_plb, on_ack_plb
 from ofancore.balancers.pofan import Pofan, choose_by_pipe
 from ofancore.balancers.prime import Prime, label_prime, on_ack_prime, on_loss_prime
+from ofancore.balancers.rails import Rails
 from ofancore.balancers.reps import Reps, label_reps, on_ack_reps, on_loss_reps
 from ofancore.balancers.rsq import Rsq, choose_random
 from ofancore.balancers.spectrum_ar import SpectrumAr, choose_binned
@@ -49,6 +50,7 @@ BALANCERS: dict[str, type[Balancer]] = {
     "uec_mixed": UecMixed,
     "whack_a_mole": WhackAMole,
     "prime": Prime,
+    "rails": Rails,
     "switch_rr": SwitchRr,
     "spectrum_ar": SpectrumAr,
     "jsq": Jsq,

@@ -13,7 +13,7 @@ packet's destination (-1: all uplinks are equal), `group` the destination's edge
 aggregation switch, `small` 1 for an ACK and 0 for data, `port` the input port, `host` the destination host, `at` the first
 host register of this (flow, size bin), `congested` whether congestion explains the loss of a packet (else a dead link does), `silent`
 whether nobody told of it: a timeout, under `erasure` a dead link (else a NACK, a full buffer or a later packet's ACK told), `now` the
-time in ticks. A `sched` row lists a port as often as its weight says; its
+time in ticks. Hosts are places (`fabric.py`). A `sched` row lists a port as often as its weight says; its
 slots are `sw.slots[offset + (1 + order) * length + position]` in the random port order `order`, with order -1 being the
 plain order of port numbers.
 """
@@ -29,6 +29,7 @@ from pydantic import BaseModel, ConfigDict
 from ofancore.errors import ScenarioError
 from ofancore.fabric import AGG, EDGE, Fabric
 from ofancore.jit import inner
+from ofancore.workloads.base import Flows
 
 N_ORDERS = 64  # random port orders a tier; every pointer draws its own among them
 MOST_REGISTERS = 1 << 28  # of all hosts: 2 GiB
@@ -38,7 +39,7 @@ N_CONSTANTS = 9  # integers of a balancer's own
 BY_HASH, BY_PATH, BY_RSQ, BY_RR, BY_JSQ, BY_BINNED, BY_HOST, BY_GROUP, BY_PIPE, BY_FLOWLET, BY_DRILL, BY_LENGTH, BY_OWN = range(13)
 FLOW_LABEL, SUBFLOW_LABEL, FRESH_LABEL, PLB_LABEL, REPS_LABEL, PATH_LABEL, PART_LABEL = range(7)
 TURN_LABEL, WHACK_LABEL, PRIME_LABEL, STRACK_LABEL, BITMAP_LABEL, MIXED_LABEL, OWN_LABEL = range(7, 14)
-NO_OWN = np.zeros((1, 5), np.int64)  # `own` where no function of a user's is called
+NO_OWN = np.zeros((1, 6), np.int64)  # `own` where no function of a user's is called
 
 
 class SwitchState(NamedTuple):
@@ -54,7 +55,7 @@ class SwitchState(NamedTuple):
     salt: np.ndarray  # int64[n_nodes]: hash salts
     par: np.ndarray  # int64[N_CONSTANTS]: the balancer's own constants
     code: np.ndarray  # int64[n_nodes]: decision code of each switch
-    own: np.ndarray = NO_OWN  # int64[1 or 1 + n_nodes, 5]: a user's functions (see `own.py`)
+    own: np.ndarray = NO_OWN  # int64[1 or 1 + n_nodes, 6]: a user's functions (see `own.py`)
 
 
 class HostState(NamedTuple):
@@ -104,6 +105,7 @@ class Balancer(BaseModel):
     host_code: ClassVar[int] = FLOW_LABEL
     path_acks: ClassVar[bool] = False  # the receiver's own pointers choose the paths of ACKs
     ecn_fraction: ClassVar[float] = 0.10  # marking threshold the scheme wants, as a share of the buffer
+    needs_rails: ClassVar[bool] = False  # runs only where servers have several NICs
 
     # --- switch side
     def at_switches(self, shape: Shape, rng: np.random.Generator) -> list[Balancer]:
@@ -125,6 +127,11 @@ class Balancer(BaseModel):
     def switch_bytes(self, shape: Shape, tier: int) -> int:
         """Bytes of state a switch of that tier holds in hardware; one byte a pointer unless a scheme says otherwise."""
         return self.pointers(shape, tier)
+
+    # --- before the run
+    def assign(self, fabric: Fabric, messages: Flows) -> Flows:
+        """The flows that messages are sent as, in numbers of hosts: the messages themselves, but for schemes that choose NICs."""
+        return messages
 
     # --- host side
     def host_registers(self, shape: Shape) -> int:
@@ -149,7 +156,7 @@ class Balancer(BaseModel):
         return []
 
     # --- a user's functions (see `own.py`); built-in schemes have none
-    def own(self, n_nodes: int) -> np.ndarray:
+    def own(self, shape: Shape) -> np.ndarray:
         """`own` of the states."""
         return NO_OWN
 

@@ -2,21 +2,23 @@
 
 It is registered by name (`register`), or is a file with the same names in it (`from_file`). A function takes any of its arguments, by name:
 
-    choose_uplink(sw, node, up, width, sched, group, small, port, host, label, flow, now) -> uplink 0..width-1
-    next_label(hx, at, host, flow, seq, now) -> label 0..65535
-    on_ack(hx, at, host, label, ecn, now)
-    on_loss(hx, at, host, label, congested, silent, now)
+    choose_uplink(sw, node, width, sched, group, small, port, host, label, flow, now) -> uplink 0..width-1
+    next_label(hx, host, flow, seq, now) -> label 0..65535
+    on_ack(hx, host, label, ecn, now)
+    on_loss(hx, host, label, congested, silent, now)
 
-(`base.py` says what they are). It is plain Python of the kind that numba compiles; `@njit` may stand before it. It can read the state
-and write its own registers, `sw.reg[sw.first[node] + i]` or `hx.reg[at + i]`, and draws random numbers from `sw.rng` or `hx.rng`.
+`views.py` says what `sw` and `hx` are, `base.py` what the others are. A function is plain Python of the kind that numba compiles; `@njit`
+may stand before it. It writes its registers, `sw.reg[i]` or `hx.reg[i]`, and no more; random numbers are `own.random_below(sw, n)`.
 """
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import inspect
 import re
 import sys
+import traceback
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -25,27 +27,23 @@ from typing import Any
 
 import numpy as np
 
-from ofancore.balancers.base import HostState, SwitchState
+from ofancore.balancers.helpers import place_of, plain, told, with_helpers
+from ofancore.balancers.views import VIEWS, WRITABLE
 from ofancore.errors import ScenarioError
-from ofancore.jit import compile_own
+from ofancore.jit import compile_own, own_function
 
 FUNCTIONS = {
-    "choose_uplink": "sw node up width sched group small port host label flow now".split(),
-    "next_label": "hx at host flow seq now".split(),
-    "on_ack": "hx at host label ecn now".split(),
-    "on_loss": "hx at host label congested silent now".split(),
+    "choose_uplink": "sw node width sched group small port host label flow now".split(),
+    "next_label": "hx host flow seq now".split(),
+    "on_ack": "hx host label ecn now".split(),
+    "on_loss": "hx host label congested silent now".split(),
 }
 CHOICES = ("choose_uplink", "next_label")  # those that return something
-SETTINGS = {"title": "", "registers_per_switch": 0, "registers_per_flow": 0, "par": ()}
+SETTINGS = {"title": "", "registers_per_switch": 0, "registers_per_flow": 0, "pointers_per_switch": None, "par": ()}
+# what short names are taken for; of the long ones above, all that are spelt nearly the same
+MEANT = dict.fromkeys(("pars", "param", "params", "parameter", "parameters"), "par") | dict.fromkeys(("titel", "name"), "title")
 MOST_REGISTERS = 1 << 24  # of a switch, or of a flow
 FILE_KIND = "own"
-
-# states of the types that every run has
-_INTS, _TABLE, _SLOTS, _RANDOM = np.zeros(1, np.int64), np.zeros((1, 2), np.int64), np.zeros(1, np.int32), np.zeros(1, np.uint64)
-EXAMPLES = {
-    "sw": SwitchState(_SLOTS, _INTS, np.zeros((1, 1), np.int32), _TABLE, _SLOTS, _TABLE, _RANDOM, _INTS, _INTS, _INTS),
-    "hx": HostState(_INTS, _INTS, _RANDOM, _INTS, _INTS, _TABLE, _SLOTS),
-}
 
 _registered: dict[str, Definition] = {}  # by name, the last one registered
 _defined: dict[tuple[str, str], Definition] = {}  # by name or path, and digest: a scenario keeps the functions that it was made with
@@ -53,46 +51,41 @@ _defined: dict[tuple[str, str], Definition] = {}  # by name or path, and digest:
 
 @dataclass(frozen=True)
 class Definition:
-    """Functions with what they need. `par` may be a function of the run's Shape, `registers_per_switch` of Shape and tier."""
+    """Functions with what they need. `par` may be a function of the run's Shape, what is per switch of Shape and tier."""
 
     name: str
     functions: dict[str, Callable]
     title: str
     registers_per_switch: int | Callable
     registers_per_flow: int
+    pointers_per_switch: int | Callable | None  # None: as many as registers
     par: Any
     digest: str
     _addresses: dict = field(default_factory=dict, compare=False, repr=False)
 
-    def address(self, name: str, state: tuple) -> int:
-        """Where the compiled function is, for a state of this type; 0: there is none of that name. ScenarioError if it does not compile."""
+    def address(self, name: str) -> int:
+        """Where the compiled function is; 0: there is none of that name. ScenarioError if it does not compile."""
         if name not in self.functions:
             return 0
-        key = (name, *((a.dtype.str, a.ndim, a.flags.c_contiguous, a.flags.writeable) for a in state))
-        if key not in self._addresses:
-            self._addresses[key] = _compile(f"{name} of {self.name}", name, self.functions[name], state)
-        return self._addresses[key]
+        if name not in self._addresses:
+            self._addresses[name] = _compile(f"{name} of {self.name}", name, self.functions[name])
+        return self._addresses[name]
 
 
 def _refuse(key: str, value: object, rule: str) -> None:
     raise ScenarioError(key, value, rule)
 
 
-def _plain(function):
-    """The Python function that was compiled, or the function itself."""
-    return getattr(function, "py_func", function)
-
-
 def wanted(key: str, name: str, function) -> list[str]:
     """The arguments that a function takes, by name. ScenarioError if it is none, or takes others."""
-    if not isinstance(_plain(function), types.FunctionType):
+    if not isinstance(plain(function), types.FunctionType):
         _refuse(key, function, "must be a function")
-    for parameter in inspect.signature(_plain(function)).parameters.values():
+    for parameter in inspect.signature(plain(function)).parameters.values():
         if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD or parameter.default is not parameter.empty:
             _refuse(key, str(parameter), "must be a plain argument, without * or a default")
         if parameter.name not in FUNCTIONS[name]:
             _refuse(key, parameter.name, f"is no argument of it; it may take {', '.join(FUNCTIONS[name])}")
-    return list(inspect.signature(_plain(function)).parameters)
+    return list(inspect.signature(plain(function)).parameters)
 
 
 def with_all_arguments(name: str, given: list[str]) -> Callable:
@@ -108,30 +101,50 @@ def in_python(definition: Definition, name: str) -> Callable | None:
     """A function of a definition, taking all arguments, as the interpreter runs it; None if there is none of that name."""
     if name not in definition.functions:
         return None
-    function = _plain(definition.functions[name])
+    function = plain(definition.functions[name])
     return with_all_arguments(name, wanted(name, name, function))(function)
 
 
-def _compile(key: str, name: str, function, state: tuple) -> int:
-    from numba.core.errors import NumbaError
-
-    code = _plain(function).__code__
-    place = f"{code.co_filename}:{code.co_firstlineno}"
+def _compile(key: str, name: str, function) -> int:
+    place = place_of(function)
     make = with_all_arguments(name, wanted(key, name, function))
+    safe = with_helpers(key, function, own_function)
+    state = FUNCTIONS[name][0]
     try:
-        address, returned = compile_own(_plain(function), make, state, len(FUNCTIONS[name]) - 1)
-    except (NumbaError, NotImplementedError, RuntimeError) as error:
-        raise ScenarioError(key, place, f"does not compile: {_essence(str(error))}") from error
+        address, returned = compile_own(safe, make, state, VIEWS[state], WRITABLE, len(FUNCTIONS[name]) - 1)
+    except Exception as error:  # numba raises what it likes
+        raise ScenarioError(key, place, f"does not compile: {_essence(str(error), function, state)}") from error
     if returned != "integer" and (returned != "none" or name in CHOICES):
         _refuse(key, place, f"must return {'an integer' if name in CHOICES else 'nothing'}, not {returned}")
     return address
 
 
-def _essence(text: str) -> str:
-    """The lines of numba's message that say what is wrong and where."""
-    if "NRT required" in text or "Only accept returning of array passed" in text:
-        return "it makes an array, a list or an exception with values; compiled schemes have no memory but their registers"
-    lines = [re.sub(r"\x1b\[[0-9;]*m", "", line).strip() for line in text.splitlines()]
+NO_MEMORY = "a scheme's memory are its registers, sw.reg and hx.reg"
+# what numba's message says -> what it means here; `{0}` is what the pattern found
+MEANINGS = {
+    r"NRT required|Only accept returning of array passed": f"it makes an array, a list or an exception with values; {NO_MEMORY}",
+    r"setitem\(((?:sw|hx)\.\w+),": f"it writes to {{0}}, which can only be read; {NO_MEMORY}",
+    r"Cannot resolve setattr: .*\.(\w+) = ": "it gives {state} a {0}; there are {fields}",
+    r"for lowering (?:Switch|Host)View\.\w+\.(\w+) = ": f"it writes to {{state}}.{{0}}, which can only be read; {NO_MEMORY}",
+    r"<ufunc .*>>> \w+\(.*((?:sw|hx)\.\w+)[^()]*\)": f"it writes to {{0}}, which can only be read; {NO_MEMORY}",
+    r"setitem\(readonly array": f"it writes to an array from outside, which is a constant to it; {NO_MEMORY}",
+    r"opcode \((?:STORE|DELETE)_GLOBAL\)": f"it writes to a global; {NO_MEMORY}",
+    r"The use of a (reflected list|\w+)\(.*assigned to variable '(\w+)' in globals": f"it uses {{1}}, a list from outside; {NO_MEMORY}",
+    r"Unknown attribute '(\w+)' of ((?:sw|hx)\.\w+), which has ([\w, ]+)": "it uses {1}.{0}, and {1} can only be read: it has {2}",
+    r"Unknown attribute '(\w+)' of type (?:SwitchView|HostView)": "it uses {state}.{0}, which is not there: there are {fields}",
+}
+LINE = re.compile(r"(?:typing of [a-z_ ]+ at|File) \"?(?!<)[^\"(]*?[/\\]?{file}\"?(?: \(|, line )(\d+)")
+
+
+def _essence(text: str, function, state: str) -> str:
+    """What numba's message means, with the line; or those of its lines that say what is wrong and where."""
+    text = re.sub(r"\x1b\[[0-9;]*m", "", text)
+    fields = ", ".join(f"{state}.{field}" for field in VIEWS[state]._fields)
+    for pattern, meaning in MEANINGS.items():
+        if found := re.search(pattern, text, re.DOTALL):
+            line = re.search(LINE.pattern.replace("{file}", re.escape(Path(plain(function).__code__.co_filename).name)), text)
+            return meaning.format(*found.groups(), state=state, fields=fields) + (f" (line {line[1]})" if line else "")
+    lines = [line.strip() for line in text.splitlines()]
     skipped = ("Failed in nopython", "During:", "This is not usually", "To see", "https:", "<source", 'File "<string>"')
     said = [line for line in lines if line and not line.startswith(skipped) and not set(line) <= set("^-~ ")]
     return " ".join(said[:6]) or "no reason is given"
@@ -150,14 +163,16 @@ def register(
     title: str = "",
     registers_per_switch: int | Callable = 0,
     registers_per_flow: int = 0,
+    pointers_per_switch: int | Callable | None = None,
     par: Any = (),
 ) -> None:
     """Make a balancer known as `balancer.kind: name` in this process; one of that name is replaced.
 
     Switches that have no `choose_uplink` hash labels, hosts that have no `next_label` give a flow one label. `registers_per_switch` (int32,
-    a number or a function of Shape and tier) and `registers_per_flow` (int64) start as zeros. `par`: up to 8 integers (or a function of
-    Shape that lists them), which the functions find in `sw.par` and `hx.par`; times are in ticks (`ofancore.units`). The functions are
-    compiled at once; ScenarioError says what is wrong with them.
+    a number or a function of Shape and tier: 1 an edge, 2 an aggregation switch) and `registers_per_flow` (int64) start as zeros, `sw.reg`
+    and `hx.reg`. `pointers_per_switch`, given in the same way, is what results report; without it each register counts. `par`: up
+    to 8 integers (or a function of Shape that lists them), which the functions find in `sw.par` and `hx.par`; times are in ticks
+    (`own.ticks`). The functions are compiled at once; ScenarioError says what is wrong with them.
     """
     from ofancore.balancers import BALANCERS
 
@@ -167,8 +182,14 @@ def register(
         _refuse("name", name, "is the name of a built-in scheme")
     given = {"choose_uplink": choose_uplink, "next_label": next_label, "on_ack": on_ack, "on_loss": on_loss}
     functions = {key: function for key, function in given.items() if function is not None}
-    settings = {"title": title, "registers_per_switch": registers_per_switch, "registers_per_flow": registers_per_flow, "par": par}
-    digest = hashlib.sha256(_told({**functions, **settings}, set()).encode()).hexdigest()[:16]
+    settings = {
+        "title": title,
+        "registers_per_switch": registers_per_switch,
+        "registers_per_flow": registers_per_flow,
+        "pointers_per_switch": pointers_per_switch,
+        "par": par,
+    }
+    digest = hashlib.sha256(told({**functions, **settings}).encode()).hexdigest()[:16]
     definition = _checked(name, functions, settings, digest)
     compile_all(definition)
     _registered[name] = _defined[name, digest] = definition
@@ -192,17 +213,44 @@ def from_file(path: str) -> Definition:
         raise ScenarioError("module", path, f"cannot be read ({getattr(error, 'strerror', None) or error})") from None
     digest = hashlib.sha256(text).hexdigest()[:16]
     if (path, digest) not in _defined:
-        module = types.ModuleType(f"ofancore_own_{digest}")
-        module.__file__ = str(Path(path).absolute())
-        sys.modules[module.__name__] = module
-        try:
-            exec(compile(text, module.__file__, "exec", dont_inherit=True), module.__dict__)
-        except Exception as error:
-            raise ScenarioError("module", path, f"does not run: {type(error).__name__}: {error}") from error
+        module = _run(path, text, digest)
+        _look_for_misspelt(path, module)
         functions = {name: getattr(module, name) for name in FUNCTIONS if hasattr(module, name)}
         settings = {name: getattr(module, name, default) for name, default in SETTINGS.items()}
         _defined[path, digest] = _checked(Path(path).stem, functions, settings, digest)
     return _defined[path, digest]
+
+
+def _run(path: str, text: bytes, digest: str) -> types.ModuleType:
+    """The module that a file makes."""
+    module = types.ModuleType(f"ofancore_own_{digest}")
+    module.__file__ = str(Path(path).absolute())
+    sys.modules[module.__name__] = module
+    try:
+        exec(compile(text, module.__file__, "exec", dont_inherit=True), module.__dict__)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # also SystemExit: a file that ends the process is not sound
+        del sys.modules[module.__name__]
+        steps = [step.lineno for step in traceback.extract_tb(error.__traceback__) if step.filename == module.__file__]
+        line = error.lineno if isinstance(error, SyntaxError) and error.filename == module.__file__ else steps[-1] if steps else None
+        where = f" in line {line}" if line else ""
+        what = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise ScenarioError("module", path, f"does not run{where}: {type(error).__name__}{what and ': '}{what}") from error
+    return module
+
+
+def _look_for_misspelt(path: str, module: types.ModuleType) -> None:
+    """A file may define what it likes besides, but not what looks like one of the names that count. ScenarioError if it does."""
+    known = [*FUNCTIONS, *SETTINGS]
+    for name, value in vars(module).items():
+        elsewhere = isinstance(value, types.ModuleType) or getattr(value, "__module__", module.__name__) != module.__name__
+        if name.startswith("_") or name in known or elsewhere:
+            continue
+        like = name.lower()
+        close = [MEANT[like]] if like in MEANT else difflib.get_close_matches(like, set(known) - set(MEANT.values()), 1, 0.8)
+        if close and close[0] not in vars(module):
+            _refuse("module", path, f"defines {name}, which says nothing here; is {close[0]} meant? (else begin its name with _)")
 
 
 def defined(kind: str, module: str | None, digest: str | None) -> Definition:
@@ -236,23 +284,36 @@ def _checked(name: str, functions: dict, settings: dict, digest: str) -> Definit
         wanted(f"{function} of {name}", function, functions[function])
     if not isinstance(settings["title"], str):
         _refuse(f"title of {name}", settings["title"], "must be text")
-    for key in ("registers_per_switch", "registers_per_flow"):
-        if key == "registers_per_flow" or not callable(settings[key]):
+    for key in ("registers_per_switch", "registers_per_flow", "pointers_per_switch"):
+        stated = settings[key] is not None or key != "pointers_per_switch"
+        if stated and (key == "registers_per_flow" or not callable(settings[key])):
             registers(f"{key} of {name}", settings[key])
     if not callable(settings["par"]):
         settings["par"] = parameters(name, settings["par"])
     return Definition(name, functions, digest=digest, **settings)
 
 
-def registers(key: str, value: Any) -> int:
-    """A number of registers."""
+def registers(key: str, value: Any, *known) -> int:
+    """A number of registers or pointers, or what a function of what is known says that it is."""
+    value = _worked_out(key, value, *known)
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not 0 <= value <= MOST_REGISTERS:
         _refuse(key, value, f"must be an integer from 0 to {MOST_REGISTERS}")
     return int(value)
 
 
-def parameters(name: str, values: Any) -> list[int]:
+def _worked_out(key: str, value: Any, *known) -> Any:
+    """A setting, or what it says of a run if it is a function."""
+    if not known or not callable(value):
+        return value
+    try:
+        return value(*known)
+    except Exception as error:
+        raise ScenarioError(key, place_of(value), f"must not raise ({type(error).__name__}: {error})") from error
+
+
+def parameters(name: str, values: Any, *known) -> list[int]:
     """`par` as plain integers."""
+    values = _worked_out(f"par of {name}", values, *known)
     try:
         values = [int(value) if isinstance(value, (int, np.integer)) else value for value in values]
     except TypeError:
@@ -268,27 +329,4 @@ def parameters(name: str, values: Any) -> list[int]:
 def compile_all(definition: Definition) -> None:
     """Compile the functions for the states that every run has."""
     for name in definition.functions:
-        definition.address(name, EXAMPLES[FUNCTIONS[name][0]])
-
-
-# --- what functions are, for their digest
-
-
-def _told(value: Any, seen: set) -> str:
-    """What a value is, down to the functions, and the constants and functions that these refer to."""
-    function = _plain(value)
-    if isinstance(value, dict):
-        return repr({key: _told(item, seen) for key, item in value.items()})
-    if isinstance(function, types.FunctionType):
-        if function in seen or function.__module__.partition(".")[0] in ("ofancore", "numba", "numpy"):
-            return f"{function.__module__}.{function.__qualname__}"
-        seen.add(function)
-        used = inspect.getclosurevars(function)
-        return repr((_told(function.__code__, seen), _told({**used.globals, **used.nonlocals}, seen)))
-    if isinstance(value, types.CodeType):
-        return repr((value.co_code, value.co_names, value.co_varnames, [_told(item, seen) for item in value.co_consts]))
-    if isinstance(value, types.ModuleType):
-        return value.__name__
-    if isinstance(value, np.ndarray):
-        return repr((value.dtype, value.shape, value.tobytes()))
-    return repr(value)
+        definition.address(name)

@@ -76,7 +76,7 @@ def build_world(inputs: Inputs, threads: int) -> World:
     order = np.argsort(event, kind="stable")
     dep_first = np.searchsorted(event[order], np.arange(2 * n_flows + 1)).astype(i64)
     there = flows.src[later]
-    dep_delay = np.where(place == there, 0, inputs.times.back(fabric.hops(place, there)))[order].astype(i64)
+    dep_delay = inputs.times.back(fabric.news_links(place, there))[order].astype(i64)
 
     own = np.argsort(flows.src, kind="stable").astype(i64)
     slots = np.zeros((1, 2), i64)

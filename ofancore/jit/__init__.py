@@ -13,8 +13,8 @@ import numba
 
 from ofancore.jit.cache import CACHE, PACKAGE, digest_of, load_at_once
 from ofancore.jit.linking import Compile
-from ofancore.jit.memory import in_memory, prefetch_read, prefetch_write
-from ofancore.jit.pointers import address_of, call_at, exception_at
+from ofancore.jit.memory import in_memory, prefetch_read, prefetch_write, window
+from ofancore.jit.pointers import address_of, call_at, exception_at, read_only
 
 __all__ = [
     "CACHE",
@@ -27,8 +27,10 @@ __all__ = [
     "in_memory",
     "inner",
     "kernel",
+    "own_function",
     "prefetch_read",
     "prefetch_write",
+    "window",
 ]
 
 # No kernel allocates, so none needs the runtime that counts references to arrays; without it the loop runs twenty times faster (`_nrt` is
@@ -96,19 +98,24 @@ def inner(function=None, forceinline: bool = True, apart: bool = False, **flags)
     return decorate if function is None else decorate(function)
 
 
-def compile_own(function, make, state: tuple, n: int) -> tuple[int, str]:
-    """(address for `call_at`, type returned) of a user's function; no address goes with a type but "integer" and "none".
+def own_function(function):
+    """Compile a function that a user wrote, or that such a one calls: where it goes wrong it raises."""
+    return inner(function, **OWN_FLAGS)
 
-    `make(function)` makes of the compiled function one that takes a state, like this named tuple of arrays, and n integers, and returns
-    what it returned, or 0. Numba's errors pass through.
+
+def compile_own(function, make, called: str, state: tuple, writable: tuple[str, ...], n: int) -> tuple[int, str]:
+    """(address for `call_at`, type returned) of an `own_function`; no address goes with a type but "integer" and "none".
+
+    `make(function)` makes of it one that takes a state, like this named tuple, and n integers, and returns what it returned, or 0. Arrays
+    of the state that are not `writable` by name can only be read; errors call the state as it is `called`. Numba's errors pass through.
     """
     if numba.config.DISABLE_JIT:
-        return address_of(make(function), state, n, {}), "integer"
+        return address_of(make(function), None, n, {}), "integer"
     from numba.core import errors, types
 
-    used = inner(function, **OWN_FLAGS)
-    address, trouble = 0, None
+    address, trouble, used = 0, None, function
     try:
+        state = read_only(numba.typeof(state), called, writable)
         address = address_of(make(used), state, n, {**OWN_FLAGS, "no_cpython_wrapper": True})
     except errors.NumbaError as error:
         trouble = error

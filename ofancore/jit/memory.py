@@ -66,6 +66,21 @@ def _in_memory(typing, value):
     return Ref(value)(value), generate
 
 
+@intrinsic
+def _window(typing, array, at, n):
+    part = array.copy(ndim=1, layout="C" if array.ndim == 1 else "A")
+
+    def generate(context, builder, signature, arguments):
+        whole = arrayobj.make_array(array)(context, builder, arguments[0])
+        step = builder.extract_value(whole.strides, 0)
+        data = cgutils.pointer_add(builder, whole.data, builder.mul(arguments[1], step))
+        view = arrayobj.make_array(part)(context, builder)
+        arrayobj.populate_array(view, data, [arguments[2]], [step], whole.itemsize, None)
+        return view._getvalue()
+
+    return part(array, types.int64, types.int64), generate
+
+
 def _prefetch(write: int):
     @intrinsic
     def prefetch(typing, array, i):
@@ -88,10 +103,14 @@ if numba.config.DISABLE_JIT:
     def in_memory(value):
         return value
 
+    def window(array, at, n):
+        return array[at : at + n] if array.ndim == 1 else array[at : at + n, 0]
+
     def prefetch_read(array, i):
         pass
 
     prefetch_write = prefetch_read
 else:
+    window = _window  # n items from item `at` on, which must exist; of a table its first column. Slices look at both ends, in ten branches
     in_memory = _in_memory  # puts a named tuple on the calling kernel's stack; the result stands for it in the kernels called from there
     prefetch_read, prefetch_write = _prefetch(0), _prefetch(1)  # ask for the cache line of item i of an array: to read it, to write it

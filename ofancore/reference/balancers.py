@@ -35,6 +35,7 @@ TWINS: dict[str, tuple[type[SwitchTwin], type[SenderTwin]]] = {
     "uec_mixed": (Hashing, MixedSender),
     "whack_a_mole": (ByPath, WhackSender),
     "prime": (ByPath, PrimeSender),
+    "rails": (Hashing, FreshSender),  # of flows that `rails.py` makes of messages
     "switch_rr": (RoundRobin, SenderTwin),
     "spectrum_ar": (BinnedQueue, SenderTwin),
     "jsq": (ShortestQueue, SenderTwin),

@@ -12,10 +12,11 @@ from dataclasses import replace
 from functools import reduce
 
 from ofancore.balancers.base import N_ORDERS, Shape
-from ofancore.balancers.own import Own
+from ofancore.balancers.own import N_PAR, Own
 from ofancore.fabric import AGG, EDGE
 from ofancore.prepare import Inputs as Prepared
 from ofancore.reference.congestion import CONTROLS, largest_window
+from ofancore.reference.rails import parts_of, places
 from ofancore.reference.run import FlowSpec, Inputs, LinkSpec
 from ofancore.reference.transport import Follower
 
@@ -145,36 +146,46 @@ def power_of_two(least: float) -> int:
 
 
 def flow_specs(prepared: Prepared, healthy: LinkSpec, control: dict) -> list[FlowSpec]:
-    flows, fabric = prepared.flows, prepared.fabric
+    """What is sent as flows follows from the messages; hosts are plugged in as their numbers say."""
+    fabric, scenario = prepared.fabric, prepared.scenario
     starts = {int(flow): int(time) for _, time, flow in prepared.start}
+    parts, after, after_acked = parts_of(prepared.messages, fabric.rails, scenario.balancer.model_dump())
+    place = places(fabric)
     specs = []
-    for number, (src, dst, packets, delay_ns) in enumerate(zip(flows.src, flows.dst, flows.packets, flows.delay_ns)):
-        hops = links_between(fabric, src, dst)
+    for number, part in enumerate(parts):
+        src, dst = place[part.src], place[part.dst]
         specs.append(
             FlowSpec(
-                int(src),
-                int(dst),
-                int(packets),
+                src,
+                dst,
+                part.packets,
                 starts.get(number),
-                delay=round(float(delay_ns) * 1000),
-                base=round_trip(healthy, hops),
-                window=window_of(prepared.scenario, int(packets), control),
+                delay=round(part.delay_ns * 1000),
+                base=round_trip(healthy, links_between(fabric, src, dst)),
+                window=window_of(scenario, part.packets, control),
             )
         )
-    for earlier, later in flows.after:
-        specs[earlier].followers.append(follower_of(fabric, healthy, int(flows.dst[earlier]), int(later), int(flows.src[later])))
+    for earlier, later in after:
+        news = follower_of(fabric, healthy, parts[earlier].dst, later, parts[later].src)
+        specs[earlier].followers.append(news)
         specs[later].waits += 1
-    for earlier, later in flows.after_acked:
-        specs[earlier].successors.append(follower_of(fabric, healthy, int(flows.src[earlier]), int(later), int(flows.src[later])))
+    for earlier, later in after_acked:
+        news = follower_of(fabric, healthy, parts[earlier].src, later, parts[later].src)
+        specs[earlier].successors.append(news)
         specs[later].waits += 1
     return specs
 
 
-def follower_of(fabric, healthy: LinkSpec, place: int, number: int, src: int) -> Follower:
-    """A flow from host `src` that waits for what happens at host `place`; the news takes as long as an ACK without queues."""
-    if place == src:
+def follower_of(fabric, healthy: LinkSpec, at: int, number: int, src: int) -> Follower:
+    """A flow from host `src` that waits for what happens at host `at`.
+
+    The news takes as long as an ACK without queues; within a server, as one over a single link.
+    """
+    if at == src:
         return Follower(number, None)
-    return Follower(number, links_between(fabric, place, src) * (healthy.delay + healthy.ack))
+    place = places(fabric)
+    links = 1 if at // fabric.rails == src // fabric.rails else links_between(fabric, place[at], place[src])
+    return Follower(number, links * (healthy.delay + healthy.ack))
 
 
 def parameters(prepared: Prepared, base_rtt) -> dict:
@@ -190,6 +201,7 @@ def parameters(prepared: Prepared, base_rtt) -> dict:
     out["sample_ticks"] = None if out.get("sample_ns") is None else round(out["sample_ns"] * 1000)
     if isinstance(scenario.balancer, Own):
         out["own"] = scenario.balancer.definition
+        out["given"] = int(prepared.sw.own[0, N_PAR])
     return out
 
 

@@ -1,6 +1,6 @@
 """Twins of a balancer of one's own: the user's functions as they were written, in the interpreter.
 
-They are shown the arrays that `base.py` describes, made up anew from the twin's objects for each question. So what is compared is what the
+They are shown the arrays that `views.py` describes, made up anew from the twin's objects for each question. So what is compared is what the
 engine shows them and when it asks, and whether they mean the same compiled.
 """
 
@@ -8,28 +8,32 @@ from __future__ import annotations
 
 import numpy as np
 
-from ofancore.balancers.base import N_ORDERS, HostState, SwitchState
 from ofancore.balancers.definitions import in_python
+from ofancore.balancers.views import HostView, SwitchView
 from ofancore.reference.senders import SenderTwin
 from ofancore.reference.switches import Hashing, iwrr
 from ofancore.reference.words import MASK64, Random
 
-NONE = np.zeros(0, np.int32)
-
 
 class Borrowed:
-    """A random stream, by node, as an array that a function may advance."""
+    """A random stream, as an array that a function may advance."""
 
-    def __init__(self, node: int, rng: Random):
-        self.node, self.rng = node, rng
-        self.array = np.zeros(node + 1, np.uint64)
+    def __init__(self, rng: Random):
+        self.rng = rng
+        self.array = np.zeros(1, np.uint64)
 
     def __enter__(self) -> np.ndarray:
-        self.array[self.node] = self.rng.state
+        self.array[0] = self.rng.state
         return self.array
 
     def __exit__(self, *error):
-        self.rng.state = int(self.array[self.node]) & MASK64
+        self.rng.state = int(self.array[0]) & MASK64
+
+
+def read_only(values, kind) -> np.ndarray:
+    array = np.array(values, kind)
+    array.flags.writeable = False
+    return array
 
 
 class OwnSwitch(Hashing):
@@ -49,28 +53,20 @@ class OwnSwitch(Hashing):
         function = in_python(self.parameters["own"], "choose_uplink")
         if function is None:
             return super().choose(ask)
-        up, width, node = self.links[0].number, self.width, self.number
-        link = np.zeros((up + width, 1), np.int64)
-        link[up:, 0] = [x.free for x in self.links]
-        orders = np.zeros((2 * N_ORDERS, max(map(len, self.orders.values()))), np.int32)
-        for i, order in self.orders.items():
-            orders[i, : len(order)] = order
-        rows = [] if ask.weights is None else [iwrr(ask.weights, order) for order in (range(width), *self.orders.values())]
-        with Borrowed(node, self.rng) as rng:
-            sw = SwitchState(
+        rows = [] if ask.weights is None else iwrr(ask.weights, range(self.width))
+        with Borrowed(self.rng) as rng:
+            sw = SwitchView(
                 reg=self.kept,
-                first=np.zeros(node + 1, np.int64),
-                orders=orders,
-                sched=np.array([[0, len(rows[0])]] if rows else [[0, 0]], np.int64),
-                slots=np.array([port for row in rows for port in row], np.int32),
-                link=link,
+                free=read_only([link.free for link in self.links], np.int64),
+                par=read_only(self.parameters["constants"][: self.parameters["given"]], np.int64),
+                salt=np.int64(self.salt),
+                sched=read_only([[0, len(rows)]], np.int64),
+                slots=read_only(rows, np.int32),
                 rng=rng,
-                salt=np.full(node + 1, self.salt, np.int64),
-                par=self.parameters["constants"],
-                code=np.zeros(node + 1, np.int64),
             )
             sched = -1 if ask.weights is None else 0
-            return int(function(sw, node, up, width, sched, ask.group, ask.small, ask.port, ask.host, ask.label, ask.flow, ask.now))
+            asked = (ask.group, ask.small, ask.port, ask.host, ask.label, ask.flow, ask.now)
+            return int(function(sw, *map(np.int64, (self.number, self.width, sched, *asked))))
 
 
 class OwnSender(SenderTwin):
@@ -86,12 +82,11 @@ class OwnSender(SenderTwin):
         function = in_python(self.parameters["own"], name)
         if function is None:
             return 0
-        at = self.index[2 * flow] if len(self.index) > 1 else self.index[0]
-        with Borrowed(host, self.rngs[host]) as rng:
-            known = np.array([int(self.known)], np.int64)
-            none = np.zeros((1, 2), np.int64)
-            hx = HostState(self.kept, np.array(self.index, np.int64), rng, self.parameters["constants"], known, none, NONE)
-            return int(function(hx, at, host, *arguments) or 0)
+        words = self.parameters["own"].registers_per_flow
+        with Borrowed(self.rngs[host]) as rng:
+            par = read_only(self.parameters["constants"][: self.parameters["given"]], np.int64)
+            hx = HostView(self.kept[words * flow : words * (flow + 1)], par, np.int64(self.known), rng)
+            return int(function(hx, *map(np.int64, (host, *arguments))) or 0)
 
     def next_label(self, host, flow, small, seq, now):
         return self.call("next_label", host, flow, flow, seq, now)

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 from ofancore.errors import ScenarioError
 from ofancore.fabric import Fabric
@@ -23,8 +24,18 @@ Placement = Annotated[
 ReduceTime = Annotated[
     float, Field(ge=0, le=1e9, description="a rank's time to add up what arrived before it is passed on (our choice: none)")
 ]
+
+
+def _hosts(value: object) -> object:
+    if value is not None and not isinstance(value, list):
+        raise PydanticCustomError("hosts", "must be a list of the hosts that take part, such as [0, 1, 2, 3], or null for all")
+    return value
+
+
 Hosts = Annotated[
-    Annotated[list[Annotated[int, Field(ge=0)]], Field(fail_fast=True)] | None, Field(description="hosts that take part; null: all")
+    Annotated[list[Annotated[int, Field(ge=0)]], Field(fail_fast=True)] | None,
+    BeforeValidator(_hosts),
+    Field(description="hosts that take part; null: all"),
 ]
 
 

@@ -7,9 +7,9 @@
     8->9 id 2 trigger 1 size 4096             words in any order; either `start` (ps) or `trigger`
     trigger id 1 oneshot                      oneshot, multishot, or barrier count N
 
-`#` begins a line that is skipped, as is an empty one. `size` is in bytes of payload; `prio` is read and has no effect, as in htsim's own
-UEC transport. A connection fires `send_done_trigger` when its sender has all ACKs, `recv_done_trigger` when its receiver has all data
-(htsim reads the latter and never fires it).
+`#` begins a line that is skipped, as is an empty one; lines may end as on Windows, and a byte order mark at the start is skipped, too.
+`size` is in bytes of payload; `prio` is read and has no effect, as in htsim's own UEC transport. A connection fires `send_done_trigger`
+when its sender has all ACKs, `recv_done_trigger` when its receiver has all data (htsim reads the latter and never fires it).
 
 A trigger starts connections: oneshot all of them when it is fired, once; barrier all of them when it was fired `count` times; multishot
 one more, in the order of the file, each time. As dependencies: all targets of a oneshot wait for its one source, those of a barrier for
@@ -81,7 +81,7 @@ class _Reader:
         self.triggers: dict[int, Trigger] = {}
         self.ids: dict[int, int] = {}
         body = False
-        for line, content in enumerate(text.split("\n"), 1):
+        for line, content in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
             words = content.split()
             if not words or words[0].startswith("#"):
                 continue

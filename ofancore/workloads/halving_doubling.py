@@ -46,7 +46,7 @@ class HalvingDoubling(Workload):
         who = ranks_of(self.hosts, self.placement, fabric, rng)
         n = len(who)
         if n & (n - 1):
-            raise ScenarioError("workload.hosts", n, "halving and doubling need a power of two of ranks")
+            raise ScenarioError("workload.hosts", self.hosts, f"halving and doubling need a power of two of ranks, not {n}")
         if n // 2 * self.message_packets > MOST_PACKETS:
             rule = f"the largest message has {n // 2} shards and at most {MOST_PACKETS} packets"
             raise ScenarioError("workload.message_packets", self.message_packets, rule)

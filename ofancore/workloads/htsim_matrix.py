@@ -1,4 +1,7 @@
-"""A connection matrix of htsim: its connections with their sizes, start times and triggers (see `connection_matrix.py` for the format).
+"""A connection matrix of htsim: its connections with their sizes, start times and triggers.
+
+`connection_matrix.py` has the format and what of it is refused. In short: `Nodes` must be the hosts of the fabric, `start` is in
+picoseconds, `size` in bytes of payload, `prio` has no effect, and every connection starts at its time or by a trigger that will be fired.
 
 A connection of so many bytes is a message of so many data packets, the last one filled up: packets are of one size here. Starts are
 exact, in picoseconds (htsim itself reads them as 24-bit floating point numbers). A trigger that is fired at one host and starts a

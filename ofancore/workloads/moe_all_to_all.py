@@ -79,7 +79,7 @@ class MoeAllToAll(Workload):
         """(ranks that share the experts, ranks a server, servers a token may go to) for n ranks."""
         share = self.expert_ranks or math.gcd(model.experts, n)
         if share < 2:
-            raise ScenarioError("workload.hosts", n, f"must have a divisor in common with the {model.experts} experts")
+            raise ScenarioError("workload.hosts", self.hosts, f"{n} ranks and {model.experts} experts have no divisor in common")
         if model.experts % share or n % share:
             rule = f"must divide {model.experts} experts and {n} hosts"
             raise ScenarioError("workload.expert_ranks", share, rule)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from scenarios import connected, examples, scenarios
+from scenarios import connected, examples, rails_for, scenarios
 
 from ofancore import BALANCERS, Scenario, simulate
 
@@ -52,7 +52,7 @@ def test_small_fabrics(keys):
 @pytest.mark.parametrize("kind", sorted(BALANCERS))
 def test_paper_fabric_with_short_buffers_and_a_failure(kind):
     keys = {
-        "fabric": {"buffer_bytes": 20 * 4178},
+        "fabric": {"buffer_bytes": 20 * 4178, **rails_for(kind)},
         "workload": {"kind": "permutation", "message_packets": 100},
         "balancer": {"kind": kind},
         "failures": {"link_failure_rate": 0.01, "at_ns": 3_000.0, "convergence_ns": 9_000.0},

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -158,6 +159,35 @@ def test_an_edit_reruns_what_depends_on_it(checkout, first):
     assert planned(checkout, "bounds.py") == {"runs": 2, "figures": 1}
     assert planned(checkout, "palette.py") == {"runs": 0, "figures": 1}
     assert planned(checkout, "bench.py") == {"runs": 0, "figures": 0}
+
+
+def test_a_scheme_of_ones_own_beside_built_in_ones(tmp_path):
+    """The README's own file and config; a change of the file makes its runs anew, and no others."""
+    own = Checkout(tmp_path)
+    text = (ROOT / "README.md").read_text()
+    (scheme,) = re.findall(r'^```python\n("""my/scheme.py""".*?)^```', text, re.MULTILINE | re.DOTALL)
+    (config,) = re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    (tmp_path / "my").mkdir()
+    (tmp_path / "my/scheme.py").write_text(scheme)
+    (tmp_path / "config.yaml").write_text(config)
+    shutil.copy(ROOT / "notebooks/figures/fig_message_size.ipynb", tmp_path / "notebooks/figures")
+    assert "Simulating message_size: mine" in own.run()
+    results = tmp_path / yaml.safe_load(config)["results"]
+    assert "mine" in (results / "figures/fig10_message_size.svg").read_text()
+    numbers = json.loads((results / "numbers/fig10_message_size.json").read_text())
+    assert set(numbers["8 KiB" if "8 KiB" in numbers else "32 KiB"]["inflation_percent"]) == {"ops", "ofan", "mine"}
+    assert "Nothing to be done" in own.run()
+    before = {path.name: path.read_bytes() for path in results.rglob("*.parquet")}
+    (tmp_path / "my/scheme.py").write_text(scheme.replace("par = [2, 1]", "par = [5, 1]"))
+    text = own.run()
+    assert re.findall(r"Simulating (.*)", text) == ["message_size: mine"]
+    assert "Drawing fig10_message_size" in text
+    after = {path.name: path.read_bytes() for path in results.rglob("*.parquet")}
+    assert [name for name in before if after[name] != before[name]] == ["mine.parquet"]
+    (tmp_path / "my/scheme.py").write_text(scheme.replace("sw.reg[0] = (at", "sw.free[0] = (at"))
+    text = own.run(fails=True)
+    assert "it writes to sw.free, which can only be read" in text
+    assert "Simulating" not in text
 
 
 def planned(checkout: Checkout, edited: str) -> dict[str, int]:

@@ -3,6 +3,8 @@
 The defaults in ticks (ps): data 4,158 bytes 41,580, gap 200, ACK 640, a link 500,000.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,6 +18,7 @@ from ofancore.bounds import (
     first_ack_index,
     group_bounds,
     lower_bound,
+    paced_group_bounds,
     part,
     permutation_bound,
     ready_times,
@@ -250,6 +253,36 @@ def test_computations_do_not_change_the_paced_rate():
 def test_a_paced_sender_needs_its_pace():
     assert lower_bound(EASY, TREE, flows((0, 15), (15, 0), packets=64), "permutation", 40) == 63 * 40 + 11 + 650 + 612
     assert lower_bound(EASY, TREE, flows((0, 15), (15, 0), packets=64), "permutation", 5) == permutation_bound(EASY, 64)
+
+
+def test_paced_collectives():
+    """Each by its own busiest host: 63 and 9 gaps of 40 ticks, then a slot and the way there and back; 0: as they were."""
+    f = replace(flows((0, 15), (15, 0)), packets=np.array([64, 10]), group=np.array([0, 1]), groups=["a", "b"])
+    own = group_bounds(EASY, TREE, f, "pairs", acks=True)
+    assert own.tolist() == [64 * 11 + 650 + 612, 10 * 11 + 650 + 612]
+    assert paced_group_bounds(EASY, TREE, f, "pairs", 0, own) is own
+    assert paced_group_bounds(EASY, TREE, f, "pairs", 40, own).tolist() == [63 * 40 + 11 + 650 + 612, 9 * 40 + 11 + 650 + 612]
+    assert paced_group_bounds(EASY, TREE, f, "pairs", 5, own).tolist() == own.tolist()
+
+
+@pytest.mark.parametrize("failures", [{}, {"cables": [{"cable": "edge:0:0-agg:0:0"}]}])
+@pytest.mark.parametrize(
+    "workload",
+    [
+        {"kind": "permutation"},
+        {"kind": "all_to_all"},
+        {"kind": "ring_all_gather", "steps": 3},
+        {"kind": "halving_doubling", "phase": "reduce_scatter"},
+        {"kind": "fsdp", "steps": 2},
+        {"kind": "moe_all_to_all", "phase": "dispatch", "tokens": 9},
+        {"kind": "incast"},
+        {"kind": "pairs", "pairs": [[0, 8], [8, 0]]},
+    ],
+    ids=lambda w: w["kind"],
+)
+def test_the_ideal_of_a_run_of_one_collective_is_that_of_the_collective(workload, failures):
+    inputs = prepare(Scenario.from_dict({"fabric": {"radix": 4}, "workload": workload, "failures": failures}))
+    assert inputs.group_bound_ticks.tolist() == [inputs.ideal_ticks]
 
 
 def test_sending_time_is_the_data_and_then_the_acks():

@@ -12,15 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from ofancore import cli, readme
+from ofancore import cli, own, readme
+from ofancore.balancers.definitions import FUNCTIONS, SETTINGS
+from ofancore.balancers.views import VIEWS
 from ofancore.config import load_config
+from ofancore.plan import expand
 from ofancore.scenario import REGISTRIES, Scenario
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 PAPER = load_config(ROOT / "config/paper.yaml", scenarios=False)
 TARGETS = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-NEW = "two_choices"  # the balancer that the README adds as its example
+NEW = ("two_choices", "my/scheme.py")  # the balancers that the README adds as its examples
 
 
 def blocks(language: str) -> list[str]:
@@ -43,7 +46,7 @@ def test_command_exists(command):
             assert all("=" in v for v in variables)
         case [".venv/bin/ofancore", *arguments]:
             args = cli._parser().parse_args(arguments)
-            if args.call is cli._run and not any(NEW in text for text in args.set):
+            if args.call is cli._run and not any(new in text for text in args.set for new in NEW):
                 Scenario.from_yaml(args.scenario, args.set)
         case [".venv/bin/snakemake", "--profile", profile, target]:
             assert (ROOT / profile / "config.yaml").is_file()
@@ -70,7 +73,9 @@ def test_subcommand_in_the_text_exists(command):
 
 def test_figures_named_are_those_of_the_config():
     table = README[README.index("## Claims") : README.index("## Reading the results")]
-    named = set(re.findall(r"`(fig\d\w+|pofan_pipes|switch_state|p4_resources|open_choices|peers|league|partial_deployment)`", table))
+    named = set(
+        re.findall(r"`(fig\d\w+|pofan_pipes|switch_state|p4_resources|open_choices|peers|league|moe_skew|partial_deployment|rails)`", table)
+    )
     assert named == set(PAPER.figures)
 
 
@@ -127,6 +132,45 @@ def test_defaults_in_the_text_are_those_of_the_scenario():
             values = [scenario[part][name] if part else scenario[name]]
         said = {"null": None, "true": True, "false": False}.get(text, text)
         assert any(said == value or (isinstance(value, (int, float)) and float(said) == value) for value in values), key
+
+
+def own_scheme(folder: Path) -> None:
+    """The file and the config of "Your own scheme", where the text puts them."""
+    (folder / "my").mkdir()
+    (scheme,) = [block for block in blocks("python") if block.startswith('"""my/scheme.py"""')]
+    (folder / "my/scheme.py").write_text(scheme)
+    (config,) = blocks("yaml")
+    (folder / "my.yaml").write_text(config)
+
+
+def test_own_scheme_and_its_config_are_complete(tmp_path, monkeypatch, capsys):
+    own_scheme(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    config = load_config("my.yaml")
+    runs = [Scenario.from_dict(keys) for group in config.groups() for keys in expand(group)]
+    assert {run.balancer.kind for run in runs} == {"ops", "ofan", "own"}
+    (figure,) = config.figures
+    assert (ROOT / f"notebooks/figures/{config.figures[figure].notebook}.ipynb").is_file()
+    assert (ROOT / f"workflow/report/{figure}.rst").is_file()
+    assert f"`{config.results}/figures/{figure}.html`" in README
+    (command,) = [command for command in COMMANDS if "my/scheme.py" in command]
+    assert cli.main([*shlex.split(command)[1:], "--set", "fabric.radix=4"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["pointers_per_switch"] == {"edge": 1, "agg": 1}
+
+
+def test_own_functions_arguments_and_helpers_are_listed():
+    text = README[README.index("## Your own scheme") : README.index("### In a file")]
+    for name, arguments in FUNCTIONS.items():
+        assert f"| `{name}` |" in text
+        assert f"| `{', '.join(arguments)}` |" in text
+        assert all(f"`{argument}`" in text for argument in arguments if argument not in VIEWS)
+    for state, view in VIEWS.items():
+        hidden = ("rng", "sched", "slots")
+        assert all(f"`{state}.{field}`" in text for field in view._fields if field not in hidden)
+    helpers = [name for name in own.__all__ if name not in ("register", "forget", "names")]
+    assert all(f"`{name}(" in text or f"`own.{name}(" in text or f" `{name}(" in text for name in helpers), helpers
+    assert all(f"| `{setting}` |" in text for setting in SETTINGS)
 
 
 @pytest.mark.slow

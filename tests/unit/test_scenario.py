@@ -6,6 +6,7 @@ import time
 
 import pytest
 from pydantic import BaseModel
+from scenarios import rails_for
 
 from ofancore.balancers import BALANCERS
 from ofancore.errors import ScenarioError
@@ -38,6 +39,13 @@ def refusal(data) -> str:
         ({"fabric": {"radix": 10**30}}, f"fabric.radix = {10**30}: must be less than or equal to 128"),
         ({"fabric": {"tiers": 4}}, "fabric.tiers = 4: must be less than or equal to 3"),
         ({"fabric": {"oversubscription": 3}}, "fabric.oversubscription = 3: must divide radix / 2 = 4"),
+        ({"fabric": {"rails": 3}}, "fabric.rails = 3: must divide the number of edge switches of a pod, 4"),
+        ({"fabric": {"rails": 3, "tiers": 2}}, "fabric.rails = 3: must divide the number of leaves, 8"),
+        ({"fabric": {"rails": 0}}, "fabric.rails = 0: must be greater than or equal to 1"),
+        (
+            {"balancer": {"kind": "rails"}},
+            "fabric.rails = 1: must be at least 2, since balancer.kind = rails shares traffic out over rails",
+        ),
         ({"fabric": {"oversubscription": 0}}, "fabric.oversubscription = 0: must be greater than or equal to 1"),
         # types: YAML's true is not 1, text is not a number, null is not a default
         ({"fabric": {"radix": True}}, "fabric.radix = True: must be a valid integer"),
@@ -239,7 +247,12 @@ def taken_or_refused(data):
 @pytest.mark.parametrize("workload", WORKLOADS)
 @pytest.mark.parametrize("balancer", BALANCERS)
 def test_a_scenario_survives_the_way_to_text_and_back(balancer, workload):
-    data = {"balancer": {"kind": balancer}, "workload": {"kind": workload}, "failures": {"convergence_ns": "inf"}}
+    data = {
+        "balancer": {"kind": balancer},
+        "workload": {"kind": workload},
+        "failures": {"convergence_ns": "inf"},
+        "fabric": rails_for(balancer),
+    }
     scenario = Scenario.from_dict(data)
     again = Scenario.from_dict(scenario.to_dict())
     assert again == scenario

@@ -307,7 +307,14 @@ def test_jobs_come_out_one_by_one():
 @pytest.mark.parametrize(
     ("keys", "line"),
     [
-        ({"kind": "halving_doubling", "hosts": [0, 1, 2]}, "workload.hosts = 3: halving and doubling need a power of two of ranks"),
+        (
+            {"kind": "halving_doubling", "hosts": [0, 1, 2]},
+            "workload.hosts = [0, 1, 2]: halving and doubling need a power of two of ranks, not 3",
+        ),
+        (
+            {"kind": "ring_all_gather", "hosts": 12},
+            "workload.hosts = 12: must be a list of the hosts that take part, such as [0, 1, 2, 3], or null for all",
+        ),
         (
             {"kind": "halving_doubling", "message_packets": 500_000},
             "workload.message_packets = 500000: the largest message has 8 shards and at most 1000000 packets",
@@ -321,7 +328,7 @@ def test_jobs_come_out_one_by_one():
             {"kind": "moe_all_to_all", "expert_ranks": 3},
             "workload.expert_ranks = 3: must divide 256 experts and 16 hosts",
         ),
-        ({"kind": "moe_all_to_all", "hosts": [0, 1, 2]}, "workload.hosts = 3: must have a divisor in common with the 256 experts"),
+        ({"kind": "moe_all_to_all", "hosts": [0, 1, 2]}, "workload.hosts = [0, 1, 2]: 3 ranks and 256 experts have no divisor in common"),
         (
             {"kind": "moe_all_to_all", "node_ranks": 16},
             "workload.node_ranks = 16: must divide the 16 ranks that share the experts, and be less",
