@@ -20,7 +20,7 @@ from altair.utils import schemapi
 
 from ofancore import queueplot
 from ofancore.balancers import BALANCERS
-from ofancore.balancers.definitions import FILE_KIND, names
+from ofancore.balancers.definitions import names
 from ofancore.errors import OfanError, ScenarioError
 from ofancore.jit import before_compiling
 from ofancore.palette import name_of, order, style
@@ -159,7 +159,8 @@ class Explorer:
             return kind(layout=wide, style=label, **keys)
 
         hosts = [(f"{k}: {k**3 // 4:,} hosts", k) for k in RADIXES]
-        kinds = [(f"{name_of(kind)} ({kind})", kind) for kind in order([*BALANCERS, *names()]) if kind != FILE_KIND]
+        offered = [kind for kind, scheme in BALANCERS.items() if not scheme.needs_rails]
+        kinds = [(f"{name_of(kind)} ({kind})", kind) for kind in order([*offered, *names()])]
         traffic = [(kind.title, name) for name, kind in WORKLOADS.items() if name not in NOT_ASKED_FOR]
         sizes = [(f"{m:,} packets" if m > 1 else "1 packet", m) for m in MESSAGES]
         slow = {"continuous_update": False}  # an answer when the slider is let go, not on its way

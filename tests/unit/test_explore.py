@@ -112,6 +112,13 @@ def test_every_workload_that_is_offered_is_answered(explorer):
         assert explorer.runs, said(explorer)
 
 
+def test_every_scheme_that_is_offered_can_be_asked_for():
+    kinds = [kind for _, kind in Explorer(radix=4).schemes.options]
+    assert {"ecmp", "ofan"} <= set(kinds)
+    for kind in kinds:
+        assert scenarios_of(replace(SMALL, schemes=(kind,)))[kind].balancer.kind == kind
+
+
 def test_a_refusal_is_one_line_in_place_of_the_pictures(explorer):
     explorer.cable_rate.value = 0.0
     explorer.cable.value = "agg:9:0-core:0:0"
