@@ -57,8 +57,20 @@ format: $(VENV)/.ready ## lay out the code
 	$(RUN) -m ruff check --fix .
 	$(RUN) -m ruff format .
 
-lab: $(VENV)/.ready ## open the notebooks in JupyterLab (as root: ARGS=--allow-root)
-	$(RUN) -m jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks/tour.ipynb $(ARGS)
+# JupyterLab at the tour: as whoever calls, with or without a browser, with the kernel of .venv and no other, which what a user has
+# installed or set may not replace. It does not offer news. Of its log only errors are wanted; the address it says always.
+LAB = $(RUN) -m jupyterlab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks/tour.ipynb \
+    --ServerApp.kernel_spec_manager_class=jupyter_client.kernelspec.KernelSpecManager \
+    --KernelSpecManager.allowed_kernelspecs=python3 --MultiKernelManager.default_kernel_name=python3 \
+    --KernelManager.transport_encryption=auto --Application.log_level=ERROR
+
+NO_NEWS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}}
+
+lab: $(VENV)/.ready ## open the notebooks in JupyterLab
+	@{ mkdir -p $(VENV)/etc/jupyter/labconfig && echo '$(NO_NEWS)' > $(VENV)/etc/jupyter/labconfig/default_setting_overrides.json; } 2>/dev/null || true
+	@echo "Starting JupyterLab; its address follows. Ctrl-C twice ends it."
+	@JUPYTER_PATH= JUPYTER_PREFER_ENV_PATH=1 $(LAB) $(if $(filter 0,$(shell id -u)),--allow-root) \
+	    $(if $(DISPLAY)$(WAYLAND_DISPLAY)$(BROWSER),,--no-browser) $(ARGS)
 
 bench: $(VENV)/.ready ## print the simulator's speed on fixed cases
 	$(VENV)/bin/ofancore bench $(ARGS)

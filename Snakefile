@@ -20,6 +20,7 @@ include: "workflow/rules/common.smk"
 include: "workflow/rules/runs.smk"
 include: "workflow/rules/p4.smk"
 include: "workflow/rules/figures.smk"
+include: "workflow/rules/animation.smk"
 include: "workflow/rules/claims.smk"
 
 
@@ -31,6 +32,7 @@ rule all:
     default_target: True
     input:
         expand(f"{RESULTS}/figures/{{figure}}.{{form}}", figure=CONFIG.figures, form=["svg", "png", "html"]),
+        f"{RESULTS}/figures/queues_on_the_tree.html",
         expand(f"{RESULTS}/numbers/{{figure}}.json", figure=CONFIG.figures),
         expand(f"{RESULTS}/claims.{{form}}", form=["json", "md", "html"]),
     message:

@@ -20,8 +20,13 @@ EXAMPLE = """examples:
   ofancore run --set balancer.kind=reps --set workload.message_packets=1024 --seed 3
   ofancore run my.yaml --out run.parquet --flows flows.csv
   ofancore paths --set balancer.kind=ecmp --flows          which links carry how much, and which flows share them
+  ofancore animate --out queues.html                       queues building up under ops and ofan, drawn as the tree
   ofancore list balancers
   ofancore bench --json bench.json"""
+
+ANIMATE_EXAMPLE = """examples:
+  ofancore animate --out queues.html
+  ofancore animate --schemes ecmp reps --set fabric.radix=4 --set workload.message_packets=256 --out queues.html"""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -67,6 +72,15 @@ def _parser() -> argparse.ArgumentParser:
     paths.add_argument("--top", type=int, default=10, metavar="N", help="links, flows of a link and pairs that are shown (default: 10)")
     paths.add_argument("--out", metavar="FILE", help="also write a table (.csv or .parquet): a row a link; with --flows, a flow and link")
     paths.set_defaults(call=_paths, flows=None, links=None)
+
+    about = "write an animation of queues building up on the fat tree under two schemes: one HTML page that works offline"
+    animate = sub.add_parser("animate", help=about, description=about, epilog=ANIMATE_EXAMPLE, formatter_class=p.formatter_class)
+    animate.add_argument("scenario", nargs="?", help="YAML file; without it, the defaults with 1,024 packets a message")
+    animate.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="override a dotted key (repeatable)")
+    animate.add_argument("--seed", type=int, help="the same as --set seed=N")
+    animate.add_argument("--schemes", nargs=2, default=["ops", "ofan"], metavar="KIND", help="left and right (default: ops ofan)")
+    animate.add_argument("--out", metavar="FILE", required=True, help="the page to write (.html)")
+    animate.set_defaults(call=_animate, flows=None, links=None)
 
     export = sub.add_parser("export-htsim", help="write a scenario's workload as a connection matrix of htsim")
     export.add_argument("scenario", nargs="?", help="YAML file; without it, the defaults")
@@ -177,6 +191,30 @@ def _paths(args) -> int:
     if args.out:
         path_report.write(links if use is None else paths.named(use, links), args.out, result)
     print(path_report.report(result, links, use, args.top), flush=True)
+    return 0
+
+
+def _animate(args) -> int:
+    from ofancore import animate
+    from ofancore.files import check_writable, write_whole
+    from ofancore.jit import before_compiling
+    from ofancore.scenario import DEFAULTS, Scenario
+
+    sets = args.set + ([f"seed={args.seed}"] if args.seed is not None else [])
+    if args.scenario is None:  # queues that grow with the message need time to
+        sets = ["workload.kind=permutation", "workload.message_packets=1024", *sets]
+    scenario = Scenario.from_yaml(args.scenario, sets)
+    kind = scenario.balancer.kind
+    if len(set(args.schemes)) < 2:
+        raise ScenarioError("--schemes", " ".join(args.schemes), "must be two different ones")
+    if kind not in args.schemes and kind != DEFAULTS["balancer"]:
+        raise ScenarioError("balancer.kind", kind, f"must be one of --schemes, {' and '.join(args.schemes)}")
+    _refuse_shared_paths(args)
+    check_writable(args.out)
+    with _interruptible(), before_compiling(_say_compiling):
+        runs = animate.runs_of(scenario, args.schemes)
+    text = animate.page(runs)
+    write_whole(args.out, lambda temporary: Path(temporary).write_text(text))
     return 0
 
 

@@ -35,7 +35,7 @@ def first(checkout) -> dict[str, bytes]:
 
 def test_a_run_makes_everything_whole(checkout, first):
     names = ["fig_new.csv", "fig_new.html", "fig_new.json", "fig_new.png", "fig_new.svg", "claims.html", "claims.json", "claims.md"]
-    assert sorted(first) == sorted([*names, "ofan.parquet", "ops.parquet"])
+    assert sorted(first) == sorted([*names, "queues_on_the_tree.html", "ofan.parquet", "ops.parquet"])
     assert [p for p in (checkout.folder / "out").rglob(".*.*") if p.suffix not in (".log", ".compiled")] == []
     # A claim that fails is a result.
     assert json.loads(first["claims.json"])["claims"][0]["verdict"] == "not reproduced"

@@ -111,6 +111,32 @@ def test_the_notebook_of_a_scheme_of_ones_own_runs(tmp_path, monkeypatch):
 
 @pytest.mark.pipeline
 @pytest.mark.slow
+def test_the_tour_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT / "notebooks")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    execute(ROOT / "notebooks/tour.ipynb", {}, tmp_path / "out.ipynb")
+    out = (tmp_path / "out.ipynb").read_text()
+    assert "fabric.radix = 7: must be a multiple of 2" in out
+    assert "ofan: CCT " in out
+    assert out.count('"image/svg+xml"') == 2
+
+
+@pytest.mark.pipeline
+@pytest.mark.slow
+def test_the_notebook_of_widgets_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT / "notebooks")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    execute(ROOT / "notebooks/explore.ipynb", {}, tmp_path / "out.ipynb")
+    cells = json.loads((tmp_path / "out.ipynb").read_text())["cells"]
+    outputs = [output for cell in cells if cell["cell_type"] == "code" for output in cell["outputs"]]
+    assert sum("application/vnd.jupyter.widget-view+json" in output.get("data", {}) for output in outputs) == 1
+    printed = "".join("".join(output.get("text", "")) for output in outputs)
+    assert re.search(r"3 schemes: \d+\.\d\d s from the change to the pictures", printed)
+    assert any("<iframe srcdoc=" in "".join(output.get("data", {}).get("text/html", "")) for output in outputs)
+
+
+@pytest.mark.pipeline
+@pytest.mark.slow
 def test_the_notebook_of_paths_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT / "notebooks")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))

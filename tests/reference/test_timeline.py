@@ -1,0 +1,107 @@
+"""A run that is looked at on its way is the run that it would have been, and its queues are those of the slow twin at the same times."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scenarios import connected, examples, scenarios
+
+from ofancore import CONGESTION, RECOVERY, Scenario, ScenarioError, simulate, timeline
+from ofancore.prepare import prepare
+from ofancore.reference import inputs_of, run_reference
+from ofancore.units import ticks, ticks_per_byte
+
+
+def twin_at(scenario: Scenario, now: int) -> tuple[list[float], list[int]]:
+    """(bytes that wait, bytes handed over) by link, of the slow twin when all before tick `now` has happened."""
+    packet, per_byte = scenario.packet, ticks_per_byte(scenario.fabric.link_gbps)
+    links = run_reference(inputs_of(prepare(scenario), now)).links
+    queues = [0.0 if link.tail.tier == "host" else link.backlog(now) / per_byte for link in links]
+    sizes = packet.payload_bytes + packet.header_bytes, packet.ack_bytes
+    return queues, [sum(n * size for n, size in zip(link.count, sizes, strict=True)) for link in links]
+
+
+def check(keys, shares):
+    """Six times, at shares of the run, the last one being its end."""
+    scenario = connected(keys)
+    whole = simulate(scenario)
+    times = np.unique(np.round([share * whole.ended_ns for share in (*shares, 1.0)], 3))
+    seen = timeline.record(scenario, times)
+    assert seen.result.to_json() == whole.to_json()
+    assert (np.diff(seen.sent_bytes, axis=0) >= 0).all()
+    for row, time in enumerate(times):
+        queues, sent = twin_at(scenario, ticks(time))
+        assert seen.queue_bytes[row].tolist() == queues
+        assert seen.sent_bytes[row].tolist() == sent
+    if scenario.packet.control == "shared" and not scenario.failures.any:
+        most = whole.link["queue_max_bytes"] + seen.packet_bytes + 1e-6
+        assert (seen.queue_bytes <= most).all()
+
+
+def test_any_scenario():
+    @examples(30)
+    @given(scenarios(), st.lists(st.floats(0, 1), max_size=5))
+    def run(keys, shares):
+        check(keys, shares)
+
+    run()
+
+
+def test_any_control_and_recovery():
+    @examples(30)
+    @given(scenarios(congestion=tuple(CONGESTION), recovery=tuple(RECOVERY)), st.lists(st.floats(0, 1), max_size=5))
+    def run(keys, shares):
+        check(keys, shares)
+
+    run()
+
+
+@pytest.mark.parametrize("kind", ["ecmp", "ops", "jsq", "ofan"])
+def test_the_cut_run_ends_as_the_whole_one(kind):
+    """At the paper's size: what was handed to every link by the end, and nothing waits there any more."""
+    scenario = Scenario.from_dict({"balancer": {"kind": kind}, "seed": 3})
+    whole = simulate(scenario)
+    seen = timeline.record(scenario, [*np.linspace(0, whole.ended_ns, 137), whole.ended_ns + 1])
+    assert seen.sent_bytes[-1].tolist() == whole.link["bytes"].tolist()
+    assert not seen.queue_bytes[0].any()
+    assert not seen.queue_bytes[-1].any()
+    largest = timeline.queues(seen)["largest"].max()
+    assert 0.5 * whole.queue_max_packets < largest <= whole.queue_max_packets + 1
+
+
+def test_one_packet_by_hand():
+    """From host 0 to host 1 under one edge switch. 800 Gb/s are 10 ps a byte: 41.58 ns on a link and a gap of 0.2 ns; then 500 ns."""
+    scenario = Scenario.from_dict({"fabric": {"radix": 4}, "workload": {"kind": "pairs", "pairs": [[0, 1]], "message_packets": 1}})
+    fabric = scenario.shape
+    down = fabric.link_base[5] + 1
+    arrives = 41.58 + 500
+    seen = timeline.record(scenario, [0, 1, arrives, arrives + 0.001, arrives + 10, arrives + 41.78])
+    assert seen.queue_bytes[:, down].tolist() == pytest.approx([0, 0, 0, 4178 - 0.1, 4178 - 1000, 0])
+    assert seen.sent_bytes[:, 0].tolist() == [0, 4158, 4158, 4158, 4158, 4158]
+    assert seen.sent_bytes[:, down].tolist() == [0, 0, 0, 4158, 4158, 4158]
+    assert not np.delete(seen.queue_bytes, down, axis=1).any()  # hosts have no queue
+    assert timeline.queues(seen)["largest"].tolist() == pytest.approx([0, 0, 0, (4178 - 0.1) / 4178, 3178 / 4178, 0])
+    stages = timeline.stage_queues(seen)
+    assert stages["stage"].tolist() == ["edge_agg", "agg_core", "core_agg", "agg_edge", "edge_host"] * 6
+    assert stages.groupby("stage")["largest"].max().to_dict() == {
+        "edge_agg": 0, "agg_core": 0, "core_agg": 0, "agg_edge": 0, "edge_host": pytest.approx((4178 - 0.1) / 4178),
+    }  # fmt: skip
+    assert stages["mean"].max() == pytest.approx((4178 - 0.1) / 4178 / 16)
+
+
+def test_refusals():
+    scenario = Scenario.from_dict({"fabric": {"radix": 4}, "workload": {"message_packets": 8}})
+    for samples in (0, True, 1.5):
+        with pytest.raises(ScenarioError, match=r"samples = .*: must be an integer of at least 1"):
+            timeline.record(scenario, samples=samples)
+    for times in ([], [-1.0], [1.0, 1.0], [2.0, 1.0], [float("nan")], [[1.0]]):
+        with pytest.raises(ScenarioError, match=r"times_ns = .*: must be numbers from 0 on, each larger than the one before"):
+            timeline.record(scenario, times)
+    with pytest.raises(ScenarioError, match=r"samples = .*: must be at most 520833 on a fabric of 96 links"):
+        timeline.record(scenario, samples=600_000)
+    stopped = Scenario.from_dict({"fabric": {"radix": 4}, "workload": {"message_packets": 8}, "time_limit_ns": 1000.0})
+    assert len(timeline.record(stopped, samples=10).times_ns) == 11
+    with pytest.raises(ScenarioError, match=r"times_ns = 1000\.5: must not be beyond 1000 ns, where the run was stopped"):
+        timeline.record(stopped, [500.0, 1000.5])
