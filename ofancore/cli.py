@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ofancore.console import exit_status
 from ofancore.errors import ScenarioError
+from ofancore.explain import add_commands as add_explain_commands
 from ofancore.p4.commands import add_commands as add_p4_commands
 
 EXAMPLE = """examples:
@@ -21,6 +22,7 @@ EXAMPLE = """examples:
   ofancore run my.yaml --out run.parquet --flows flows.csv
   ofancore paths --set balancer.kind=ecmp --flows          which links carry how much, and which flows share them
   ofancore list balancers
+  ofancore explain results/figures/league.svg              what made a figure, and how to make it again
   ofancore bench --json bench.json"""
 
 
@@ -90,6 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("config")
     check.set_defaults(call=_check)
     add_p4_commands(sub)
+    add_explain_commands(sub)
     return p
 
 

@@ -5,6 +5,7 @@ The tests of this file build on each other's results and run in order, in one pr
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -91,7 +92,10 @@ class Checkout:
         return {**os.environ, "PYTHONPATH": str(self.folder)}
 
     def run(self, *arguments: str, fails: bool = False) -> str:
-        done = subprocess.run(self.command(*arguments), cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=300)
+        return self.run_as(self.command(*arguments), fails)
+
+    def run_as(self, command: list[str], fails: bool = False) -> str:
+        done = subprocess.run(command, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=300)
         text = done.stdout + done.stderr
         assert (done.returncode != 0) == fails, text[-3000:]
         return text
@@ -125,6 +129,31 @@ def test_a_run_makes_everything_whole(checkout, first):
     # A claim that fails is a result.
     assert json.loads(first["claims.json"])["claims"][0]["verdict"] == "not reproduced"
     assert "Nothing to be done" in checkout.run()
+
+
+def test_figures_say_what_made_them(checkout, first):
+    """By name, on the command line; and the command that they name makes the same bytes again."""
+
+    def ask(*arguments: str) -> str:
+        command = [sys.executable, "-m", "ofancore", *arguments]
+        return subprocess.run(command, cwd=checkout.folder, env=checkout.environment, capture_output=True, text=True, check=True).stdout
+
+    record = json.loads(ask("explain", "out/figures/fig_new.svg", "--json"))
+    assert (record["notebook"], record["config"], record["commit"]) == ("notebooks/figures/fig_new.ipynb", "config.yaml", None)
+    assert list(record["runs"]) == ["raw/tiny/ops.parquet", "raw/tiny/ofan.parquet"]
+    assert set(record["now"]["runs"].values()) | set(record["now"]["files"].values()) == {"as then"}
+    words = record["now"]["again"].split()
+    assert words[0] == ".venv/bin/snakemake"
+    text = checkout.run_as([sys.executable, "-m", "snakemake", *words[1:]])
+    assert "Drawing fig_new" in text
+    assert "Simulating" not in text
+    assert checkout.made() == first
+    # the grid that it names asks for the same runs, and no others
+    ask("explain", "out/figures/fig_new.html", "--grid", "alone.yaml")
+    command = [sys.executable, "-m", "snakemake", "--configfile", "alone.yaml", "--profile", "profiles/default", "--dry-run"]
+    assert checkout.run_as(command).count(": Simulating tiny") == 2
+    for path, run in record["runs"].items():
+        assert hashlib.sha256((checkout.folder / "out" / path).read_bytes()).hexdigest() == run["sha256"]
 
 
 def test_one_core_makes_the_same_bytes(first, tmp_path):
