@@ -137,8 +137,8 @@ def contents(config: Config, config_path: str, results: Path, known: dict | None
     data = {path: (there.read_bytes(), os.access(there, os.X_OK)) for path, there in files.items()}
     times = {name: times_of(data[f"{inside}/notebooks/{name}.ipynb"][0]) for name in records}
     date = known["date"] if known else max((t["endTime"] for t in times.values() if "endTime" in t), default="1980-01-01")
-    sizes = {path: len(content) for path, (content, _) in data.items()}
-    text = crate(sizes, inside, config_path, records, times, said(known), date[:10], root)
+    about = {path: (len(content), sha256(content)) for path, (content, _) in data.items()}
+    text = crate(about, inside, config_path, records, times, said(known), date[:10], root)
     data[CRATE] = (text.encode(), False)
     data[SUMS] = (sums({path: content for path, (content, _) in data.items()}), False)
     return data

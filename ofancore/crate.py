@@ -82,14 +82,24 @@ def codemeta(root: Path = ROOT) -> dict[str, Any]:
     }
 
 
-def to(*ids: str) -> list[dict[str, str]]:
-    return [{"@id": i} for i in ids]
+def to(*ids: str) -> list[dict[str, str]] | dict[str, str]:
+    """References; one of them alone, as RO-Crate wants it."""
+    return {"@id": ids[0]} if len(ids) == 1 else [{"@id": i} for i in ids]
 
 
-def file_entity(path: str, size: int, **more) -> dict[str, Any]:
+def file_entity(path: str, about: tuple[int, str], **more) -> dict[str, Any]:
+    size, digest = about
     suffix = Path(path).suffix
     kind = TYPES.get(suffix) or mimetypes.guess_type(path)[0] or "text/plain"
-    return {"@id": path, "@type": "File", "name": Path(path).name, "contentSize": str(size), "encodingFormat": kind, **more}
+    return {
+        "@id": path,
+        "@type": "File",
+        "name": Path(path).name,
+        "contentSize": str(size),
+        "sha256": digest,
+        "encodingFormat": kind,
+        **more,
+    }
 
 
 def times_of(notebook: bytes) -> dict[str, str]:
@@ -99,13 +109,13 @@ def times_of(notebook: bytes) -> dict[str, str]:
 
 
 def crate(
-    files: dict[str, int], results: str, config: str, records: dict[str, dict], times: dict[str, dict], commit: str, date: str,
+    files: dict[str, tuple[int, str]], results: str, config: str, records: dict[str, dict], times: dict[str, dict], commit: str, date: str,
     root: Path = ROOT,
 ) -> str:  # fmt: skip
     """The text of `ro-crate-metadata.json`.
 
-    `files`: path in the archive -> size; `results`, `config`: where in it; `records`: figure -> its record (provenance.py); `times`:
-    figure -> `startTime`, `endTime`; `commit`: in words; `date`: ISO, of the version.
+    `files`: path in the archive -> size, SHA-256; `results`, `config`: where in it; `records`: figure -> its record (provenance.py);
+    `times`: figure -> `startTime`, `endTime`; `commit`: in words; `date`: ISO, of the version.
     """
     package, citation = project(root)
     made = sorted(path for path in files if path.startswith(f"{results}/") and not Path(path).name.startswith("."))
@@ -140,6 +150,7 @@ def crate(
             "datePublished": date,
             "license": {"@id": LICENCE},
             "author": to(AUTHORS),
+            "publisher": to(AUTHORS),
             "keywords": ", ".join(citation["keywords"]),
             "conformsTo": to(*PROFILES),
             "mainEntity": {"@id": "Snakefile"},
@@ -169,6 +180,7 @@ def crate(
             **file_entity("Snakefile", files["Snakefile"]),
             "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"],
             "name": "From the config to the report",
+            "conformsTo": to("https://bioschemas.org/profiles/ComputationalWorkflow/1.0-RELEASE"),
             "programmingLanguage": {"@id": SNAKEMAKE},
             "license": {"@id": LICENCE},
             "creator": to(AUTHORS),
@@ -226,7 +238,8 @@ def crate(
         graph.append(dataset(path, inside, description=parts[name], exampleOfWork={"@id": f"#out-{name}"}))
     for path in top:
         if path != "Snakefile":
-            graph.append(file_entity(path, files[path], **({"exampleOfWork": {"@id": "#config"}} if path == config else {})))
+            more = {config: {"exampleOfWork": {"@id": "#config"}}, "README.md": {"about": {"@id": "./"}}}
+            graph.append(file_entity(path, files[path], **more.get(path, {})))
     for path in notebooks:
         graph.append({**file_entity(path, files[path]), "@type": ["File", "SoftwareSourceCode"], "version": package["version"]})
     graph += [file_entity(path, files[path]) for path in made]

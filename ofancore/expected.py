@@ -21,7 +21,7 @@ from ofancore.claims import evaluate
 from ofancore.config import ROOT, Config, load_config
 from ofancore.digests import asked, digest_of_rows, few_runs, made_with, metrics_of, rows_of
 from ofancore.errors import OfanError, brief
-from ofancore.figures import MissingRun, Source
+from ofancore.figures import Source
 from ofancore.provenance import PNG, drawing, drawing_digest
 
 # the figures in the README

@@ -156,6 +156,16 @@ def test_figures_say_what_made_them(checkout, first):
         assert hashlib.sha256((checkout.folder / "out" / path).read_bytes()).hexdigest() == run["sha256"]
 
 
+def test_unpacked_from_an_archive_nothing_is_to_be_done(checkout, first, tmp_path):
+    """Files of one age, and without what Snakemake keeps."""
+    there = Checkout.__new__(Checkout)
+    there.folder = tmp_path / "unpacked"
+    shutil.copytree(checkout.folder, there.folder, ignore=shutil.ignore_patterns(".snakemake", ".progress", "*.log", "__pycache__"))
+    for path in there.folder.rglob("*"):
+        os.utime(path, (1770091506, 1770091506))
+    assert "Nothing to be done" in there.run("--dry-run")
+
+
 def test_one_core_makes_the_same_bytes(first, tmp_path):
     alone = Checkout(tmp_path)
     alone.run("--cores", "1")

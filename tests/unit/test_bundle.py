@@ -198,7 +198,11 @@ def references(value):
 
 
 def test_every_entity_that_is_named_is_described(graph):
-    outside = ("https://w3id.org/ro/crate/1.1", "https://snakemake.github.io")
+    outside = (
+        "https://w3id.org/ro/crate/1.1",
+        "https://snakemake.github.io",
+        "https://bioschemas.org/profiles/ComputationalWorkflow/1.0-RELEASE",
+    )
     for entity in graph.values():
         for name in references(entity):
             assert name in graph or name in outside, (entity["@id"], name)
@@ -208,6 +212,7 @@ def test_every_file_that_is_described_is_there_with_its_size(graph, project):
     found = entries(archive(project))
     files = {i: e for i, e in graph.items() if "File" in e["@type"]}
     assert all(int(e["contentSize"]) == len(found[i]) for i, e in files.items())
+    assert all(e["sha256"] == hashlib.sha256(found[i]).hexdigest() for i, e in files.items())
     assert {i for i in found if i.startswith("results/") and not i.endswith((".gitignore", ".compiled"))} <= set(files)
     for i, e in graph.items():
         if e["@type"] == "Dataset" and i != "./":
@@ -229,7 +234,7 @@ def test_the_crate_says_what_the_profile_asks_for(graph):
     assert main["@id"] == "Snakefile"
     assert main["@type"] == ["File", "SoftwareSourceCode", "ComputationalWorkflow"]
     assert graph[main["programmingLanguage"]["@id"]]["@type"] == "ComputerLanguage"
-    assert all(graph[x["@id"]]["additionalType"] for x in [*main["input"], *main["output"]])
+    assert all(graph[x["@id"]]["additionalType"] for x in [main["input"], *main["output"]])
     actions = [e for e in graph.values() if e["@type"] == "CreateAction"]
     assert {x["@id"] for x in root["mentions"]} == {e["@id"] for e in actions}
     assert all(e["instrument"]["@id"] in graph and e["result"] for e in actions)
