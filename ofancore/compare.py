@@ -103,10 +103,10 @@ def compare(config: Config, results: str | Path, reference: dict, keys: list[str
     known = [g for g in groups if reference["groups"].get(g.name, {}).get("asked") == digests.asked(g)]
     there = [g for g in known if g.raw_path(results).is_file()]
     out: dict = {"reference": {"config": reference["config"], **reference["made_with"]}, "comparable": len(known), "raw_files": len(there)}
-    if not known:
+    if groups and not known:
         return out
     here = digests.made_with(there, results)
-    exact = here == {name: [value] for name, value in reference["made_with"].items()}
+    exact = not there or here == {name: [value] for name, value in reference["made_with"].items()}
     source, names = Source(str(results), groups), {g.name for g in known}
     reports = Path(results) / "p4" / "reports.json"
     shares = shares_in(str(reports)) if reports.is_file() else None
@@ -127,14 +127,17 @@ def compare(config: Config, results: str | Path, reference: dict, keys: list[str
 
 def _claim(key: str, claim: Claim, source: Source, known: set[str], reference: dict, exact: bool, shares) -> dict:
     kept = next((c for c in reference["claims"] if c["id"] == key), {"checks": [], "verdict": None})
-    by_name = {(k["says"], k["scheme"], k["measure"]): k for k in kept["checks"]}
+    in_turn: dict[tuple, list] = {}  # a program's checks on several chips have the same words
+    for k in kept["checks"]:
+        in_turn.setdefault((k["says"], k["scheme"]), []).append(k)
     checks, outcomes = [], []
 
     def add(outcome, comparable: bool, says: str, scheme: str) -> None:
         here = outcome and plain_outcome(outcome)
         if outcome:
             outcomes.append(outcome)
-        found = by_name.get((here["says"], here["scheme"], here["measure"])) if here else None
+        left = in_turn.get((says, scheme))
+        found = left.pop(0) if left else None
         if here is None:
             result = NO_RUNS
         elif found is None or not comparable:
@@ -189,11 +192,13 @@ def differs(found: dict) -> bool:
 def head(found: dict, config_name: str) -> list[str]:
     """What was compared with what, by which rule."""
     made = found["reference"]
-    if not found["comparable"]:
+    if "claims" not in found:
         return [f"Nothing to compare: data/expected is of a run of config/{made['config']}, of which {config_name} has no experiment."]
     lines = [
         f"Reference: data/expected, of config/{made['config']}, sources {made['source']}, numba {made['numba']}, numpy {made['numpy']}."
     ]
+    if not found["comparable"]:
+        return [*lines, "No simulations are behind it."]
     if not found["raw_files"]:
         return [*lines, "No raw runs are here yet: run the pipeline first."]
     odd = [f"{name} {', '.join(values)}" for name, values in found["made_with"].items() if values != [made.get(name)]]

@@ -87,8 +87,8 @@ def to(*ids: str) -> list[dict[str, str]] | dict[str, str]:
     return {"@id": ids[0]} if len(ids) == 1 else [{"@id": i} for i in ids]
 
 
-def file_entity(path: str, about: tuple[int, str], **more) -> dict[str, Any]:
-    size, digest = about
+def file_entity(path: str, known: tuple[int, str], **more) -> dict[str, Any]:
+    size, digest = known
     suffix = Path(path).suffix
     kind = TYPES.get(suffix) or mimetypes.guess_type(path)[0] or "text/plain"
     return {

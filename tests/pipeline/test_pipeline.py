@@ -148,6 +148,12 @@ def test_figures_say_what_made_them(checkout, first):
     assert "Drawing fig_new" in text
     assert "Simulating" not in text
     assert checkout.made() == first
+    # a commit is news for the record, and no reason to draw again
+    outside = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    for words in (["init", "-q"], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "a"]):
+        subprocess.run(["git", *words], cwd=checkout.folder, env=outside, check=True)
+    assert "Nothing to be done" in checkout.run("--dry-run")
+    shutil.rmtree(checkout.folder / ".git")
     # the grid that it names asks for the same runs, and no others
     ask("explain", "out/figures/fig_new.html", "--grid", "alone.yaml")
     command = [sys.executable, "-m", "snakemake", "--configfile", "alone.yaml", "--profile", "profiles/default", "--dry-run"]

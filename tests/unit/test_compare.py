@@ -18,6 +18,7 @@ from ofancore.compare import DIFFERS, NO_REFERENCE, NO_RUNS, SAME, WITHIN, compa
 from ofancore.config import load_config
 from ofancore.errors import ScenarioError
 from ofancore.figures import Source
+from ofancore.p4.resources import REFUSED, Found, cells, recorded, to_document
 from ofancore.result import source_digest, write_table
 from ofancore.scenario import Scenario
 
@@ -228,6 +229,23 @@ def test_an_unknown_claim_and_a_reference_that_is_none_are_refused(machine, tmp_
     assert len(lines) == 2
     assert "cannot be read" in lines[0]
     assert "is not what" in lines[1]
+
+
+def test_a_claim_on_compilers_reports_needs_no_runs(tmp_path):
+    """C7: what is recorded in data/p4/reports is what the reference has; a program that takes more differs."""
+    paper, reference = load_config(ROOT / "config/paper.yaml", scenarios=False), comparing.read_reference()
+    found = [Found(cell, *recorded(cell)) for cell in cells()]
+    (tmp_path / "p4").mkdir()
+    (tmp_path / "p4/reports.json").write_text(to_document(found))
+    same = compare(paper, tmp_path, reference, ["C7"])
+    assert [k["verdict"] for k in same["claims"][0]["checks"]] == [SAME] * 12
+    assert "No simulations are behind it." in comparing.text(same, "paper.yaml", "results")
+    assert "Nothing to compare" not in comparing.text(same, "paper.yaml", "results")
+    (tmp_path / "p4/reports.json").write_text(to_document([Found(f.cell, REFUSED, None) if f.cell.program == "ofan" else f for f in found]))
+    other = compare(paper, tmp_path, reference, ["C7"])["claims"][0]
+    assert {(k["scheme"], k["verdict"]) for k in other["checks"]} == {("ofan", DIFFERS), ("pofan", SAME)}
+    (tmp_path / "p4/reports.json").unlink()
+    assert compare(paper, tmp_path, reference, ["C7"])["claims"][0]["verdict"] == NO_RUNS
 
 
 # ---- digests of runs
