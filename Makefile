@@ -2,6 +2,7 @@
 #
 #   make figures CONFIG=config/smoke.yaml CORES=1    another grid, fewer or more cores
 #   make figures PROFILE=profiles/slurm              another machine
+#   make claim CLAIM=C6                              what one claim needs, and its verdict
 #   make figures ARGS=--dry-run                      anything else for Snakemake; likewise ARGS for test, lab and bench
 #   make test PYTHON=/opt/python3.12/bin/python3     the Python that .venv is made with
 
@@ -13,20 +14,21 @@ PROFILE ?= profiles/default
 PYTHON  ?=
 CORES   ?=
 ARGS    ?=
+CLAIM   ?=
 
 # The folder that a config sends its results to.
 RESULTS  = $(or $(shell sed -n "s/^results:[[:space:]]*[\"']*\([^[:space:]\"'\#]*\).*/\1/p" "$(CONFIG)"),results)
 
 # Jobs of the pipeline run side by side, so each keeps to one thread. Snakemake caps the other libraries, but not numba.
 # Tests and the benchmark do want threads.
-figures: export NUMBA_NUM_THREADS ?= 1
+figures claim: export NUMBA_NUM_THREADS ?= 1
 
 # Rules say `python`; it has to be the one of .venv.
 RUN       = PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY)
 SNAKEMAKE = $(RUN) -m snakemake --configfile "$(CONFIG)" --workflow-profile "$(PROFILE)" $(if $(CORES),--cores $(CORES))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup checked figures smoke test lint format lab bench expected lock clean distclean
+.PHONY: help setup checked figures claim smoke compare bundle test lint format lab bench expected lock clean distclean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -42,10 +44,23 @@ figures: checked ## simulate, draw every figure, check the claims, build the rep
 ifeq (,$(filter -n --dry-run --dryrun results%,$(ARGS)))
 	@mkdir -p "$(RESULTS)/report"
 	$(SNAKEMAKE) --report "$(RESULTS)/report/report.html"
+	@$(RUN) -m ofancore.compare --config "$(CONFIG)"
+endif
+
+claim: checked ## one claim: its runs, its figure, its verdict beside the reference (CLAIM=C1)
+	@wanted=$$($(RUN) -m ofancore.compare --config "$(CONFIG)" --targets --claim "$(CLAIM)") && $(SNAKEMAKE) $(ARGS) $$wanted
+ifeq (,$(filter -n --dry-run --dryrun,$(ARGS)))
+	@$(RUN) -m ofancore.compare --config "$(CONFIG)" --claim "$(CLAIM)"
 endif
 
 smoke: ## the same pipeline on a grid of minutes (CONFIG=config/smoke.yaml)
 	@$(MAKE) --no-print-directory figures CONFIG=config/smoke.yaml
+
+compare: $(VENV)/.ready ## the results beside data/expected; status 1 if something differs
+	@$(RUN) -m ofancore.compare --config "$(CONFIG)" --strict $(ARGS)
+
+bundle: $(VENV)/.ready ## code, lock, raw runs, figures and report in one archive with check sums, into dist/
+	@$(RUN) -m ofancore.bundle --config "$(CONFIG)" $(ARGS)
 
 test: $(VENV)/.ready ## run the tests
 	$(RUN) -m pytest -n 2 -q $(ARGS)

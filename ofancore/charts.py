@@ -316,9 +316,14 @@ def figure(panels: list, finding: str, setup: str | list[str], columns: int = 2)
         return together.resolve_scale(color="independent", shape="independent", strokeDash="independent")
 
 
-def save(chart, name: str, out_dir: str | Path) -> list[Path]:
-    """`name`.svg, .png (two pixels a point) and .html (interactive, self-contained, works offline), each written whole."""
+def save(chart, name: str, out_dir: str | Path, record=None) -> list[Path]:
+    """`name`.svg, .png (two pixels a point) and .html (interactive, self-contained, works offline), each written whole.
+
+    `record(drawings)`: what every file is to say of itself (see provenance.py), given the drawings (suffix -> bytes) without it.
+    """
     import vl_convert as vlc
+
+    from ofancore.provenance import embedded
 
     spec = chart.to_dict()
     svg = vlc.vegalite_to_svg(json.dumps(spec, sort_keys=True))  # the order of keys is that of attributes
@@ -332,7 +337,10 @@ def save(chart, name: str, out_dir: str | Path) -> list[Path]:
         vegaembed_script=scripts(),
     )
     out = Path(out_dir)
-    files = {"svg": svg, "png": vlc.svg_to_png(svg, scale=2), "html": html}
+    files = {"svg": svg.encode(), "png": vlc.svg_to_png(svg, scale=2), "html": html.encode()}
+    if record is not None:
+        about = record(files)
+        files = {suffix: embedded(data, suffix, about) for suffix, data in files.items()}
     for suffix, data in files.items():
         write_file(out / f"{name}.{suffix}", data)
     return [out / f"{name}.{suffix}" for suffix in files]

@@ -114,24 +114,27 @@ def evaluate(claims: dict[str, Claim], runs_of, shares_of=None) -> list[dict]:
         table.append(
             {
                 "id": key, "claim": claim.text, "paper": claim.paper, "source": claim.source, "figure": claim.figure,
-                "verdict": verdict(outcomes), "checks": [_plain(asdict(o)) for o in outcomes],
+                "verdict": verdict(outcomes), "checks": [plain_outcome(o) for o in outcomes],
             }
         )  # fmt: skip
     return table
 
 
-def _plain(outcome: dict) -> dict:
-    return {k: (None if isinstance(v, float) and not math.isfinite(v) else v) for k, v in outcome.items()}
+def plain_outcome(outcome: Outcome) -> dict:
+    """An outcome as JSON has it: what is not finite is null."""
+    return {k: (None if isinstance(v, float) and not math.isfinite(v) else v) for k, v in asdict(outcome).items()}
 
 
-def _band(check: dict) -> str:
+def band(check: dict) -> str:
+    """The band of a check (an outcome as JSON has it) in words."""
     low, high = check["at_least"], check["at_most"]
     if low is None:
         return f"≤ {high:g}"
     return f"≥ {low:g}" if high is None else f"{low:g} to {high:g}"
 
 
-def _measured(check: dict) -> str:
+def measured(check: dict) -> str:
+    """What a check measured (an outcome as JSON has it), with its interval."""
     if check["value"] is None:
         return f"no value ({check['unfinished']} runs did not finish)" if check["unfinished"] else "no value"
     if max(abs(check["low"]), abs(check["high"])) < 1e-9:  # what rounding leaves of an exponent of 0
@@ -158,7 +161,7 @@ def markdown(table: list[dict], rests_on: str) -> str:
         if c["checks"]:
             lines += ["", f"## {c['id']}: {c['verdict']}", "", c["claim"], "", f"Paper: {c['paper']} ({c['source']}).", ""]
             lines += ["| criterion | scheme | measured | band | passed |", "|---|---|---|---|---|"]
-            lines += [f"| {k['says']} | {name_of(k['scheme'])} | {_measured(k)} | {_band(k)} | {k['passed']} |" for k in c["checks"]]
+            lines += [f"| {k['says']} | {name_of(k['scheme'])} | {measured(k)} | {band(k)} | {k['passed']} |" for k in c["checks"]]
     return "\n".join(lines) + "\n"
 
 
@@ -184,7 +187,7 @@ def web_page(table: list[dict], rests_on: str) -> str:
         rows.append(f"<tr><td><b>{c['id']}</b><td>{e(c['claim'])}<td>{e(c['paper'])}{mark}<td>{passed}<td>{link}</tr>")
         if c["checks"]:
             checks = "".join(
-                f"<tr><td>{e(k['says'])}<td>{e(name_of(k['scheme']))}<td>{e(_measured(k))}<td>{e(_band(k))}"
+                f"<tr><td>{e(k['says'])}<td>{e(name_of(k['scheme']))}<td>{e(measured(k))}<td>{e(band(k))}"
                 f'<td class="{k["passed"]}">{k["passed"]}</tr>'
                 for k in c["checks"]
             )

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ofancore.console import exit_status
 from ofancore.errors import ScenarioError
+from ofancore.explain import add_commands as add_explain_commands
 from ofancore.p4.commands import add_commands as add_p4_commands
 
 EXAMPLE = """examples:
@@ -22,6 +23,7 @@ EXAMPLE = """examples:
   ofancore paths --set balancer.kind=ecmp --flows          which links carry how much, and which flows share them
   ofancore animate --out queues.html                       queues building up under ops and ofan, drawn as the tree
   ofancore list balancers
+  ofancore explain results/figures/league.svg              what made a figure, and how to make it again
   ofancore bench --json bench.json"""
 
 ANIMATE_EXAMPLE = """examples:
@@ -104,6 +106,7 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("config")
     check.set_defaults(call=_check)
     add_p4_commands(sub)
+    add_explain_commands(sub)
     return p
 
 

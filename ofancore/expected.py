@@ -1,4 +1,4 @@
-"""What a full run gives, kept small in `data/expected`: the README's figures, the numbers of all figures, the claims.
+"""What a full run gives, kept small in `data/expected`: the README's figures, the numbers of all figures, the claims, the reference.
 
     python -m ofancore.expected [--config config/paper.yaml] [--results results] [--out data/expected]
 
@@ -9,7 +9,6 @@ runs. The folder is replaced whole; it also says in its README how it was made.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import shutil
 import struct
@@ -18,11 +17,13 @@ import tempfile
 import zlib
 from pathlib import Path
 
+from ofancore.claims import evaluate
 from ofancore.config import ROOT, Config, load_config
-from ofancore.errors import OfanError
-from ofancore.figures import MissingRun, Source
+from ofancore.digests import asked, digest_of_rows, few_runs, made_with, metrics_of, rows_of
+from ofancore.errors import OfanError, brief
+from ofancore.figures import Source
+from ofancore.provenance import PNG, drawing, drawing_digest
 
-PNG = b"\x89PNG\r\n\x1a\n"
 # the figures in the README
 FIGURES = (
     "fig01_granularity", "fig03_failures_unknown", "fig06_queue_scaling", "fig08_network_size", "fig14_headline", "pofan_pipes",
@@ -40,9 +41,11 @@ Made by `make figures` and then `make expected`; do not edit by hand.
 |---|---|
 {files}
 
-With the versions of `requirements.lock` another run gives the same figures and numbers. Digests are of `{results}/figures/*.svg`, which
-`sha256sum` compares; the pictures here are the PNG files, packed more tightly. Where something differs, compare `numbers.json` with
-`{results}/numbers` first.
+With the versions of `requirements.lock` another run gives the same figures and numbers; `make figures` ends with a comparison. Digests are
+of drawings, as `ofancore drawing-digest {results}/figures/*.svg` prints them; the pictures here are the PNG files, packed more tightly.
+
+Tolerances of `reference.json`: runs by the same sources with the same versions must give the same values, to a relative 1e-9; by other
+sources or versions a value must lie in the reference's 95% interval. Its digests of raw runs are of all metrics, digit for digit.
 """
 
 
@@ -84,24 +87,43 @@ def contents(config: Config, results: Path, figures: tuple[str, ...] = FIGURES) 
                 raise Incomplete(f"{path}: older than its runs; run the pipeline again")
         numbers[name] = json.loads((results / "numbers" / f"{name}.json").read_bytes())
         if name in figures:
-            digest = hashlib.sha256((results / "figures" / f"{name}.svg").read_bytes()).hexdigest()[:16]
+            digest = drawing_digest((results / "figures" / f"{name}.svg").read_bytes())[:16]
             about = f"drawn by `notebooks/figures/{figure.notebook}.ipynb`, SVG `{digest}`"
-            files[f"{name}.png"] = (packed((results / "figures" / f"{name}.png").read_bytes()), about)
+            files[f"{name}.png"] = (packed(drawing((results / "figures" / f"{name}.png").read_bytes())), about)
     files["claims.md"] = ((results / "claims.md").read_bytes(), "verdicts on the paper's claims, with measured values")
     files["numbers.json"] = (json.dumps(numbers, indent=1, ensure_ascii=False).encode() + b"\n", "the numbers that every figure states")
     return files
 
 
-def about(config: Config, config_name: str, results: Path, runs: int, files: dict[str, tuple[bytes, str]]) -> str:
-    import pyarrow.parquet as pq
+def reference(config: Config, config_name: str, results: Path) -> dict:
+    """`reference.json`, which other runs are compared with: see `what` in `main`."""
+    from ofancore.p4.resources import shares_in
 
-    first = config.groups()[0].raw_path(results)
-    kept = (pq.read_schema(first).metadata or {}).get(b"ofan")
-    if kept is None:
-        raise MissingRun(f"{first}: does not say what made it; delete it and run the pipeline again")
-    made_with = json.loads(kept)
+    groups, reports = config.groups(), results / "p4" / "reports.json"
+    source = Source(str(results), groups)
+    made = made_with(groups, results)
+    if mixed := [name for name, values in made.items() if len(values) > 1]:
+        raise Incomplete(
+            f"raw runs of more than one {' and '.join(mixed)} ({brief(made)}); delete {results}/raw and run the pipeline again"
+        )
+    tables = {group.name: rows_of(group, results) for group in groups}
+    columns = metrics_of(row for rows in tables.values() for row in rows)
+    shares = shares_in(str(reports)) if any(claim.reports for claim in config.claims.values()) else None
+    claims = evaluate(config.claims, source.runs, shares)
+    return {
+        "config": config_name,
+        "made_with": {name: values[0] for name, values in made.items()},
+        "claims": [{key: c[key] for key in ("id", "verdict", "checks")} for c in claims],
+        "drawings": {name: drawing_digest((results / "figures" / f"{name}.svg").read_bytes())[:16] for name in config.figures},
+        "columns": columns,
+        "groups": {g.name: {"asked": asked(g), "got": digest_of_rows(tables[g.name], columns)} for g in groups},
+        "runs": few_runs(tables, columns),
+    }
+
+
+def about(config: Config, config_name: str, made: dict, runs: int, files: dict[str, tuple[bytes, str]]) -> str:
     rows = "\n".join(f"| `{name}` | {what} |" for name, (_, what) in files.items())
-    return ABOUT.format(config=config_name, runs=runs, files=rows, results=config.results, **made_with)
+    return ABOUT.format(config=config_name, runs=runs, files=rows, results=config.results, **made)
 
 
 def replace(folder: Path, files: dict[str, bytes]) -> None:
@@ -134,7 +156,10 @@ def main(arguments: list[str] | None = None) -> int:
         results = Path(args.results or config.results)
         runs = runs_behind(config, results)
         files = contents(config, results)
-        text = about(config, Path(args.config).name, results, runs, files)
+        what = "what `make figures` compares with: values of the claims, digests of all raw runs and drawings, a few runs to repeat"
+        kept = reference(config, Path(args.config).name, results)
+        files["reference.json"] = (json.dumps(kept, indent=1, ensure_ascii=False).encode() + b"\n", what)
+        text = about(config, Path(args.config).name, kept["made_with"], runs, files)
         replace(Path(args.out), {**{name: data for name, (data, _) in files.items()}, "README.md": text.encode()})
     except OSError as error:
         print(f"ofancore.expected: {error.filename or args.out}: {error.strerror or error}", file=sys.stderr)

@@ -65,14 +65,18 @@ class Source:
     results: str
     groups: list[Group]
     simulate: bool = False
+    drawn: dict = field(default_factory=dict)
     _read: dict[str, pd.DataFrame] = field(default_factory=dict)
 
     @classmethod
     def from_dict(cls, data: dict | None) -> Source:
-        """`{"results": folder, "groups": [group, ...]}` as the pipeline gives it; empty: the small version."""
+        """`{"results": folder, "groups": [group, ...]}` as the pipeline gives it; empty: the small version.
+
+        `drawn`, if it is there, is what the figure's files are to say of the drawing (see provenance.record).
+        """
         if not data:
             return cls.small()
-        return cls(data["results"], [Group.from_json(json.dumps(g)) for g in data["groups"]])
+        return cls(data["results"], [Group.from_json(json.dumps(g)) for g in data["groups"]], drawn=data.get("drawn", {}))
 
     @classmethod
     def small(cls) -> Source:
@@ -87,6 +91,16 @@ class Source:
                 raise MissingRun(f"{experiment}: not among the experiments that this figure reads (config: figures.*.experiments)")
             self._read[experiment] = pd.concat([self._group(g) for g in groups], ignore_index=True)
         return self._read[experiment].copy()
+
+    def read_groups(self) -> dict[str, tuple[Group, list[str]]]:
+        """Of the raw files that were read: path below the results -> its group, the digests of its scenarios."""
+        there = {}
+        for g in self.groups:
+            if g.experiment in self._read:
+                runs = self._read[g.experiment]
+                path = g.raw_path(self.results).relative_to(self.results).as_posix()
+                there[path] = (g, list(runs.loc[runs["label"] == g.label, "digest"]))
+        return there
 
     def _group(self, group: Group) -> pd.DataFrame:
         try:
@@ -122,11 +136,23 @@ class Figure:
             from ofancore.charts import save
 
             results = Path(self.source.results)
-            svg, *_ = save(chart, self.name, results / "figures")
+            csv = table.to_csv(index=False, float_format="%.6g")
+            said = json.dumps(plain(numbers), indent=1, ensure_ascii=False) + "\n"
+            svg, *_ = save(chart, self.name, results / "figures", lambda drawings: self._record(drawings, said, csv))
             chart = SVG(filename=svg)  # shown as it was drawn, not drawn again
-            write_file(results / "tables" / f"{self.name}.csv", table.to_csv(index=False, float_format="%.6g"))
-            write_file(results / "numbers" / f"{self.name}.json", json.dumps(plain(numbers), indent=1, ensure_ascii=False) + "\n")
+            write_file(results / "tables" / f"{self.name}.csv", csv)
+            write_file(results / "numbers" / f"{self.name}.json", said)
         return chart
+
+    def _record(self, drawings: dict[str, bytes], numbers: str, table: str) -> dict:
+        """What the figure's files say of themselves."""
+        from ofancore.provenance import raw_record, record, sha256
+
+        files = {f"figures/{self.name}.{suffix}": sha256(data) for suffix, data in drawings.items()}
+        files |= {f"numbers/{self.name}.json": sha256(numbers.encode()), f"tables/{self.name}.csv": sha256(table.encode())}
+        read = self.source.read_groups()
+        runs = {path: raw_record(group, self.source.results, digests) for path, (group, digests) in read.items()}
+        return record(self.name, self.source.drawn, [group for group, _ in read.values()], runs, files, self.source.results)
 
 
 def plain(value):

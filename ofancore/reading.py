@@ -49,6 +49,15 @@ def parse_json(text: str, key: str) -> Any:
 
 def read_text(path: str | Path, key: str, what: str = "YAML") -> str:
     """The text of a plain file. ScenarioError names `key`, the path and why the file cannot be used; `what` it should hold."""
+    data = read_bytes(path, key, what)
+    try:
+        return data.decode()
+    except ValueError as error:
+        raise ScenarioError(key, str(path), f"is not {what}: {error}") from None
+
+
+def read_bytes(path: str | Path, key: str, what: str = "a file") -> bytes:
+    """What a plain file holds. ScenarioError names `key`, the path and why the file cannot be used."""
     try:
         # Nonblocking: to open a pipe would otherwise wait for its writer.
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
@@ -57,10 +66,10 @@ def read_text(path: str | Path, key: str, what: str = "YAML") -> str:
             data = file.read(LARGEST_FILE + 1)
         if len(data) > LARGEST_FILE:
             raise ScenarioError(key, str(path), f"is too large: at most {LARGEST_FILE >> 20} MiB are read")
-        return data.decode()
+        return data
     except OSError as error:
         raise ScenarioError(key, str(path), f"cannot be read: {error.strerror}") from None
-    except ValueError as error:  # no UTF-8, or a name that no file can have
+    except ValueError as error:  # a name that no file can have
         raise ScenarioError(key, str(path), f"is not {what}: {error}") from None
 
 

@@ -1,6 +1,6 @@
 """The tables of README.md that other files know best: claims, schemes with their state, scenario keys, keys of each kind, metrics.
 
-python -m ofancore.readme        rewrites them in place, between their markers; a test compares
+python -m ofancore.readme        rewrites them and those of ARTIFACT.md in place, between their markers; a test compares
 """
 
 from __future__ import annotations
@@ -12,25 +12,17 @@ from pathlib import Path
 
 import numpy as np
 
-from ofancore import glossary
+from ofancore import artifact, glossary
 from ofancore.balancers import BALANCERS, Shape
 from ofancore.cli import as_yaml, scenario_keys
 from ofancore.config import ROOT, load_config
 from ofancore.fabric import AGG, EDGE, Fabric
+from ofancore.markdown import filled, table
 from ofancore.palette import FAMILIES
 from ofancore.plan import seconds
 from ofancore.scenario import REGISTRIES, Scenario
 
 RADICES = (8, 64)
-
-
-def _cell(value) -> str:
-    return str(value).replace("|", "\\|")
-
-
-def _table(head: list[str], rows: list[list]) -> str:
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    return "\n".join(lines + ["| " + " | ".join(_cell(value) for value in row) + " |" for row in rows])
 
 
 def _pointers(balancer, radix: int) -> str:
@@ -60,7 +52,7 @@ def claims() -> str:
         experiments = needed.union(*(config.figures[name].experiments for name in figures))
         minutes = math.ceil(sum(map(seconds, config.groups(sorted(experiments)))) / 2 / 60) if figures else ""
         rows.append([key, claim.text, verdict, ", ".join(f"`{name}`" for name in figures), minutes])
-    return _table(["claim", "", "verdict (checks passed)", "figures", "minutes"], rows)
+    return table(["claim", "", "verdict (checks passed)", "figures", "minutes"], rows)
 
 
 def schemes() -> str:
@@ -70,14 +62,12 @@ def schemes() -> str:
         for kind, entry in BALANCERS.items()
     ]
     head = ["kind", "scheme", "family", "what it does", *(f"pointers, edge / agg, k = {k}" for k in RADICES)]
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def keys() -> str:
     """Scenario keys that do not depend on a kind (`ofancore list keys`)."""
-    return _table(
-        ["key", "default", "meaning"], [[f"`{key}`", f"`{as_yaml(value)}`", text] for key, value, text in scenario_keys(Scenario)]
-    )
+    return table(["key", "default", "meaning"], [[f"`{key}`", f"`{as_yaml(value)}`", text] for key, value, text in scenario_keys(Scenario)])
 
 
 def kinds() -> str:
@@ -89,12 +79,12 @@ def kinds() -> str:
         for name, field in entry.model_fields.items()
         if name != "kind"
     ]
-    return _table(["with", "key", "default", "meaning"], rows)
+    return table(["with", "key", "default", "meaning"], rows)
 
 
 def _words(name: str, words: glossary.Words, unit: bool = True) -> str:
     rows = [[f"`{key}`", *([measure] if unit else []), meaning] for key, (measure, meaning) in words.items()]
-    return _table([name, *(["unit"] if unit else []), "meaning"], rows)
+    return table([name, *(["unit"] if unit else []), "meaning"], rows)
 
 
 def metrics() -> str:
@@ -113,20 +103,18 @@ def metrics() -> str:
 BLOCKS = {"claims": claims, "schemes": schemes, "keys": keys, "kinds": kinds, "metrics": metrics}
 
 
-def updated(text: str) -> str:
-    """The README with its tables made anew."""
-    for name, make in BLOCKS.items():
-        start, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-        if (text.count(start), text.count(end)) != (1, 1):
-            raise ValueError(f"README.md needs one pair of markers for {name}")
-        before, rest = text.split(start)
-        text = f"{before}{start}\n{make()}\n\n{end}{rest.split(end)[1]}"
-    return text
+FILES = {"README.md": BLOCKS, "ARTIFACT.md": artifact.BLOCKS}
+
+
+def updated(text: str, name: str = "README.md") -> str:
+    """The README, or another file that has generated tables, with these made anew."""
+    return filled(text, FILES[name], name)
 
 
 def main() -> int:
-    path = Path(ROOT / "README.md")
-    path.write_text(updated(path.read_text()))
+    for name in FILES:
+        path = Path(ROOT / name)
+        path.write_text(updated(path.read_text(), name))
     return 0
 
 

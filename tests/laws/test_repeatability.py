@@ -12,6 +12,8 @@ from hypothesis import given
 from scenarios import connected, examples, rails_for, scenarios
 
 from ofancore import BALANCERS, Scenario, simulate
+from ofancore.config import load_config
+from ofancore.digests import digest_of_rows
 from ofancore.prepare import prepare
 
 ROOT = Path(__file__).parents[2]
@@ -74,6 +76,8 @@ import json, sys
 sys.path.insert(0, "tests")
 from laws.test_repeatability import digest, keys_of
 from ofancore import BALANCERS, Scenario, simulate
+from ofancore.config import load_config
+from ofancore.digests import digest_of_rows
 print(json.dumps({kind: digest(simulate(Scenario.from_dict(keys_of(kind)))) for kind in sorted(BALANCERS)}))
 """
 
@@ -110,3 +114,43 @@ def test_one_fabric_through_the_papers_balancers_with_two_threads():
     one = simulate(scenario)
     assert one.packets["dropped"] > 0
     assert digest(simulate(scenario, threads=2)) == digest(one)
+
+
+RECORDED = json.loads((ROOT / "data/expected/reference.json").read_text())
+REPEAT = """
+import json
+from ofancore import Scenario, simulate
+from ofancore.digests import digest_of_rows
+kept = json.load(open("data/expected/reference.json"))
+found = [digest_of_rows([simulate(Scenario.from_dict(run["scenario"])).row()], kept["columns"]) for run in kept["runs"]]
+print(json.dumps(found))
+"""
+
+
+def test_the_recorded_runs_show_every_strategy_of_the_grid():
+    """Of those in the raw runs; a strategy that has none there is tested against its twin only."""
+    kinds = {run["scenario"]["balancer"]["kind"] for run in RECORDED["runs"]}
+    grid = load_config(ROOT / "config/paper.yaml", scenarios=False)
+    recorded = {name.split("/")[1] for name in RECORDED["groups"]}
+    assert kinds >= {balancer["kind"] for label, balancer in grid.schemes.items() if label in recorded} - {"own"}
+    assert {run["scenario"]["recovery"]["kind"] for run in RECORDED["runs"]} >= {"erasure", "sack", "trim"}
+
+
+def test_runs_give_what_was_recorded_on_another_machine():
+    """All metrics, digit for digit; `python -m ofancore.expected` records them."""
+    rows = [simulate(Scenario.from_dict(run["scenario"])).row() for run in RECORDED["runs"]]
+    found = [digest_of_rows([row], RECORDED["columns"]) for row in rows]
+    assert [run["group"] for run, digest in zip(RECORDED["runs"], found) if run["digest"] != digest] == []
+    assert digest_of_rows([{**rows[0], "cct_ns": rows[0]["cct_ns"] + 1e-6}], RECORDED["columns"]) != found[0]
+
+
+@pytest.mark.slow
+def test_a_cpu_without_wide_and_fused_instructions_gives_the_same():
+    """The loop compiled for the least CPU of its kind, and numpy without what it has for larger ones: nothing may depend on them."""
+    from numpy._core._multiarray_umath import __cpu_dispatch__
+
+    least = {"NUMBA_CPU_NAME": "generic", "NPY_DISABLE_CPU_FEATURES": " ".join(__cpu_dispatch__), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", REPEAT], cwd=ROOT, env={**os.environ, **least}, capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout) == [run["digest"] for run in RECORDED["runs"]]

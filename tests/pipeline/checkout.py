@@ -86,7 +86,10 @@ class Checkout:
         return {**os.environ, "PYTHONPATH": str(self.folder), **self.added}
 
     def run(self, *arguments: str, fails: bool = False) -> str:
-        done = subprocess.run(self.command(*arguments), cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=300)
+        return self.run_as(self.command(*arguments), fails)
+
+    def run_as(self, command: list[str], fails: bool = False) -> str:
+        done = subprocess.run(command, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=300)
         text = done.stdout + done.stderr
         assert (done.returncode != 0) == fails, text[-3000:]
         return text

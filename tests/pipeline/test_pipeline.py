@@ -5,12 +5,14 @@ The tests of this file build on each other's results and run in order, in one pr
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -40,6 +42,47 @@ def test_a_run_makes_everything_whole(checkout, first):
     # A claim that fails is a result.
     assert json.loads(first["claims.json"])["claims"][0]["verdict"] == "not reproduced"
     assert "Nothing to be done" in checkout.run()
+
+
+def test_figures_say_what_made_them(checkout, first):
+    """By name, on the command line; and the command that they name makes the same bytes again."""
+
+    def ask(*arguments: str) -> str:
+        command = [sys.executable, "-m", "ofancore", *arguments]
+        return subprocess.run(command, cwd=checkout.folder, env=checkout.environment, capture_output=True, text=True, check=True).stdout
+
+    record = json.loads(ask("explain", "out/figures/fig_new.svg", "--json"))
+    assert (record["notebook"], record["config"], record["commit"]) == ("notebooks/figures/fig_new.ipynb", "config.yaml", None)
+    assert list(record["runs"]) == ["raw/tiny/ops.parquet", "raw/tiny/ofan.parquet"]
+    assert set(record["now"]["runs"].values()) | set(record["now"]["files"].values()) == {"as then"}
+    words = record["now"]["again"].split()
+    assert words[0] == ".venv/bin/snakemake"
+    text = checkout.run_as([sys.executable, "-m", "snakemake", *words[1:]])
+    assert "Drawing fig_new" in text
+    assert "Simulating" not in text
+    assert checkout.made() == first
+    # a commit is news for the record, and no reason to draw again
+    outside = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    for words in (["init", "-q"], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "a"]):
+        subprocess.run(["git", *words], cwd=checkout.folder, env=outside, check=True)
+    assert "Nothing to be done" in checkout.run("--dry-run")
+    shutil.rmtree(checkout.folder / ".git")
+    # the grid that it names asks for the same runs, and no others
+    ask("explain", "out/figures/fig_new.html", "--grid", "alone.yaml")
+    command = [sys.executable, "-m", "snakemake", "--configfile", "alone.yaml", "--profile", "profiles/default", "--dry-run"]
+    assert checkout.run_as(command).count(": Simulating tiny") == 2
+    for path, run in record["runs"].items():
+        assert hashlib.sha256((checkout.folder / "out" / path).read_bytes()).hexdigest() == run["sha256"]
+
+
+def test_unpacked_from_an_archive_nothing_is_to_be_done(checkout, first, tmp_path):
+    """Files of one age, and without what Snakemake keeps."""
+    there = Checkout.__new__(Checkout)
+    there.folder = tmp_path / "unpacked"
+    shutil.copytree(checkout.folder, there.folder, ignore=shutil.ignore_patterns(".snakemake", ".progress", "*.log", "__pycache__"))
+    for path in there.folder.rglob("*"):
+        os.utime(path, (1770091506, 1770091506))
+    assert "Nothing to be done" in there.run("--dry-run")
 
 
 def test_one_core_makes_the_same_bytes(first, tmp_path):

@@ -63,3 +63,30 @@ def test_every_lock_entry_is_pinned_and_hashed():
 
 def test_lock_holds_no_address_and_no_path():
     assert not re.search(r"https?:|://|--(extra-)?index-url|--find-links|file:|(^|\s)/\w", LOCK)
+
+
+DOCKERFILE = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
+
+
+def test_the_container_copies_files_that_are_there():
+    copied = [line.split()[2:-1] for line in re.findall(r"^COPY --chown=ofan .*$", DOCKERFILE, re.MULTILINE)]
+    sources = [name for names in copied for name in names]
+    assert len(sources) > 15
+    ignored = {line for line in (ROOT / ".dockerignore").read_text().splitlines() if line and not line.startswith("#")}
+    for name in sources:
+        assert (ROOT / name).exists(), name
+        assert name not in ignored
+    tracked = {path.name for path in ROOT.iterdir() if path.suffix in (".md", ".toml", ".cff", ".yml", ".lock", ".json")}
+    assert tracked <= set(sources)
+    assert DOCKERFILE.count("COPY") == len(copied) + DOCKERFILE.count("# COPY")
+
+
+def test_the_container_is_pinned_locked_and_not_root():
+    image = re.search(r"^FROM (\S+)$", DOCKERFILE, re.MULTILINE)[1]
+    assert re.fullmatch(r"python:3\.1[123]-slim", image)
+    assert "--require-hashes -r requirements.lock" in DOCKERFILE
+    assert DOCKERFILE.index("\nUSER ofan\n") < DOCKERFILE.index("\nCMD ")
+    assert (
+        DOCKERFILE.index("COPY --chown=ofan requirements.lock") < DOCKERFILE.index("require-hashes") < DOCKERFILE.index("ofancore ofancore")
+    )
+    assert not re.search(r"https?://", DOCKERFILE)

@@ -17,6 +17,7 @@ from scenarios import rows_without_runs
 
 from ofancore import expected
 from ofancore.config import load_config
+from ofancore.provenance import embedded
 from ofancore.result import source_digest, write_table
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +26,7 @@ CONFIG = {
     "results": "results",
     "seeds": 2,
     "schemes": {"ops": {"kind": "ops"}, "ofan": {"kind": "ofan"}},
-    "experiments": {"one": EXPERIMENT, "two": EXPERIMENT},
+    "experiments": {"one": EXPERIMENT},
     "figures": {name: {"notebook": f"nb_{name}", "category": "Test", "experiments": ["one"]} for name in (*expected.FIGURES, "not_shown")},
     "claims": {},
 }
@@ -78,7 +79,7 @@ def run(tmp_path):
 def test_a_full_run_is_kept(run):
     assert run() == 0
     pictures = {f"{name}.png" for name in expected.FIGURES}
-    assert {p.name for p in run.out.iterdir()} == pictures | {"claims.md", "numbers.json", "README.md"}
+    assert {p.name for p in run.out.iterdir()} == pictures | {"claims.md", "numbers.json", "reference.json", "README.md"}
     assert (run.out / "fig06_queue_scaling.png").read_bytes() == expected.packed(PICTURE)
     assert json.loads((run.out / "numbers.json").read_text())["not_shown"] == {"of": "not_shown"}
     about = (run.out / "README.md").read_text()
@@ -86,6 +87,44 @@ def test_a_full_run_is_kept(run):
     assert "grid.yaml" in about
     assert "4 runs" in about
     assert hashlib.sha256(b"picture of fig06_queue_scaling").hexdigest()[:16] in about
+
+
+def test_the_reference_has_digests_of_all_runs_and_drawings(run):
+    run()
+    kept = json.loads((run.out / "reference.json").read_text())
+    assert (kept["config"], kept["made_with"]["source"]) == ("grid.yaml", source_digest())
+    assert set(kept["groups"]) == {"one/ops", "one/ofan"}
+    assert kept["drawings"]["not_shown"] == hashlib.sha256(b"picture of not_shown").hexdigest()[:16]
+    assert "cct_ns" in kept["columns"]
+    assert not {"seed", "source", "fabric.radix", "time_limit_ns"} & set(kept["columns"])
+
+
+def test_what_figures_say_of_themselves_is_not_kept(run):
+    """The commit, which is in every figure, would change what is kept though no drawing does."""
+    run()
+    before = {p.name: p.read_bytes() for p in run.out.iterdir()}
+    for name in CONFIG["figures"]:
+        for form in ("png", "svg"):
+            path = run.results / f"figures/{name}.{form}"
+            data = path.read_bytes() if form == "png" else f"<svg>picture of {name}</svg>".encode()
+            path.write_bytes(embedded(data, form, {"record": 1, "commit": "new"}))
+    plain = {name: hashlib.sha256(f"<svg>picture of {name}</svg>".encode()).hexdigest()[:16] for name in CONFIG["figures"]}
+    assert run() == 0
+    assert json.loads((run.out / "reference.json").read_text())["drawings"] == plain
+    for name in expected.FIGURES:
+        assert (run.out / f"{name}.png").read_bytes() == before[f"{name}.png"]
+        assert plain[name] in (run.out / "README.md").read_text()
+
+
+def test_runs_of_two_versions_are_refused(run, capsys):
+    path = load_config(CONFIG, scenarios=False).groups(["one"])[0].raw_path(run.results)
+    table = pq.read_table(path)
+    about = {**json.loads(table.schema.metadata[b"ofan"]), "numpy": "1.0"}
+    pq.write_table(table.replace_schema_metadata({b"ofan": json.dumps(about).encode()}), path)
+    os.utime(path, (1, 1))
+    assert run() == 2
+    assert "raw runs of more than one numpy" in capsys.readouterr().err
+    assert not run.out.exists()
 
 
 def test_a_second_time_gives_the_same_and_leaves_nothing_else(run):

@@ -25,6 +25,8 @@ except OfanError as refusal:
     raise WorkflowError(str(refusal))
 
 RESULTS = CONFIG.results
+# What figures name as their origin, relative to the checkout if it is in it. Not among the params: it makes no figure stale.
+CONFIG_FILE = os.path.relpath(workflow.configfiles[-1]) if workflow.configfiles else ""
 PYTHON = sys.executable
 SOURCE = source_digest()  # of all that a raw run depends on
 NOTEBOOK_SECONDS = 8.0
@@ -45,7 +47,8 @@ def digest(*names):
 
 
 DRAWING = digest(
-    "charts.py", "figures.py", "metrics.py", "notebook.py", "palette.py", "plan.py", "theme.py", "theory.py", "p4/resources.py", *PEERS
+    "charts.py", "figures.py", "metrics.py", "notebook.py", "palette.py", "plan.py", "theme.py", "theory.py", "p4/resources.py", *PEERS,
+    "provenance.py",
 )
 JUDGING = digest("claims.py", "figures.py", "metrics.py", "plan.py", "p4/resources.py")
 

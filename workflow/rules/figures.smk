@@ -39,6 +39,7 @@ for figure, block in CONFIG.figures.items():
             notebook=f"{RESULTS}/notebooks/{figure}.ipynb",
             source=source_of(block.experiments),
             parameters=json_text(block.parameters),
+            category=block.category,
             code=DRAWING,
             key=DRAWING + SOURCE,
         message:
@@ -46,4 +47,5 @@ for figure, block in CONFIG.figures.items():
         shell:
             "{PYTHON:q} workflow/scripts/draw_figure.py {input.notebook:q} --figure {params.figure}"
             " --source {params.source:q} --parameters {params.parameters:q} --out {params.notebook:q}"
+            " --category {params.category:q} --config {CONFIG_FILE:q} --inputs {input.reports:q}"
             " --results {RESULTS:q} --key {params.key} 2> {log:q}"

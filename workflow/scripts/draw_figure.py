@@ -25,13 +25,24 @@ def main() -> int:
     parser.add_argument("--parameters", required=True, help="the figure's own parameters (JSON)")
     parser.add_argument("--out", required=True, help="the executed notebook")
     parser.add_argument("--results", required=True, help="where progress is recorded")
+    parser.add_argument("--category", help="the figure's heading in the report, for its record")
+    parser.add_argument("--config", help="the config that asks for the figure, for its record")
+    parser.add_argument("--inputs", nargs="*", default=[], help="what else the notebook reads, for the figure's record")
     parser.add_argument("--key", required=True, help="digest of what the figure depends on, for the record")
     args = parser.parse_args()
     start = time.monotonic()
     # `papermill NOTEBOOK OUT -f FILE` with this file is the same by hand.
     file = Path(args.out).with_suffix(".yaml")
     try:
-        parameters = {"figure": args.figure, "source": parse_json(args.source, "--source"), **parse_json(args.parameters, "--parameters")}
+        own, source = parse_json(args.parameters, "--parameters"), parse_json(args.source, "--source")
+        drawn = {
+            "notebook": args.notebook,
+            "parameters": own,
+            "category": args.category,
+            "config": args.config or None,
+            "inputs": args.inputs,
+        }
+        parameters = {"figure": args.figure, "source": {**source, "drawn": drawn}, **own}
         write_file(file, yaml.safe_dump(parameters, sort_keys=False, width=140, allow_unicode=True))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -1,0 +1,69 @@
+"""The tables of ARTIFACT.md: claims with the commands that check them, and the values that these should give.
+
+`python -m ofancore.readme` writes them in place, from `config/paper.yaml` and `data/expected/reference.json`; a test compares.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ofancore.claims import band, measured
+from ofancore.compare import chosen_claims, experiments_of, read_reference
+from ofancore.config import ROOT, Config, load_config
+from ofancore.markdown import table
+from ofancore.palette import name_of
+from ofancore.plan import expand, seconds
+
+
+def paper() -> Config:
+    return load_config(ROOT / "config" / "paper.yaml", scenarios=False)
+
+
+def experiments_behind(config: Config, key: str) -> list[str]:
+    """The experiments of a claim: those of its checks, then those of its figure."""
+    claim = chosen_claims(config, [key])[key]
+    return list(dict.fromkeys([*experiments_of([claim]), *(config.figures[claim.figure].experiments if claim.figure else [])]))
+
+
+def artifact_claims() -> str:
+    """A row a claim: experiments, command, what the paper says, what to expect, minutes on two cores."""
+    config, reference = paper(), {c["id"]: c for c in read_reference()["claims"]}
+    rows = []
+    for key, claim in config.claims.items():
+        names = experiments_behind(config, key)
+        groups = config.groups(names)
+        runs = sum(len(expand(g)) for g in groups)
+        passed = sum(k["passed"] == "yes" for k in reference[key]["checks"])
+        reports = ", compilers' reports" if claim.reports else ""
+        rows.append(
+            [
+                f"**{key}** {claim.text}",
+                ", ".join(f"`{name}`" for name in names) + f": {runs:,} runs{reports}",
+                f"`make claim CLAIM={key}`",
+                claim.paper,
+                f"{reference[key]['verdict']} ({passed} of {len(reference[key]['checks'])} checks), `{claim.figure}`",
+                math.ceil(sum(map(seconds, groups)) / 2 / 60),
+            ]
+        )
+    return table(["claim", "experiments", "command", "paper", "expected", "minutes"], rows)
+
+
+def artifact_values() -> str:
+    """A row a criterion: its band, and the value of each scheme with its 95% interval."""
+    config, rows = paper(), []
+    for c in read_reference()["claims"]:
+        experiments = {check.says: check.experiment for check in config.claims[c["id"]].checks}
+        for says in dict.fromkeys(k["says"] for k in c["checks"]):
+            checks = [k for k in c["checks"] if k["says"] == says]
+            values = [f"{name_of(k['scheme'])}{'' if k['seeds'] else _chip(k)} {measured(k)}" for k in checks]
+            where = f"`{experiments[says]}`" if says in experiments else "`data/p4/reports`"
+            rows.append([c["id"], says, where, band(checks[0]), "; ".join(values)])
+    return table(["claim", "criterion", "experiment", "band", "expected values"], rows)
+
+
+def _chip(check: dict) -> str:
+    """The chip of a compiler's report, which only the measure's words have."""
+    return " on Tofino 2" if "tofino2" in check["measure"] else " on Tofino 1"
+
+
+BLOCKS = {"artifact claims": artifact_claims, "artifact values": artifact_values}
