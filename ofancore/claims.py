@@ -123,14 +123,14 @@ def _plain(outcome: dict) -> dict:
     return {k: (None if isinstance(v, float) and not math.isfinite(v) else v) for k, v in outcome.items()}
 
 
-def _band(check: dict) -> str:
+def band(check: dict) -> str:
     low, high = check["at_least"], check["at_most"]
     if low is None:
         return f"≤ {high:g}"
     return f"≥ {low:g}" if high is None else f"{low:g} to {high:g}"
 
 
-def _measured(check: dict) -> str:
+def measured(check: dict) -> str:
     if check["value"] is None:
         return f"no value ({check['unfinished']} runs did not finish)" if check["unfinished"] else "no value"
     if max(abs(check["low"]), abs(check["high"])) < 1e-9:  # what rounding leaves of an exponent of 0
@@ -157,7 +157,7 @@ def markdown(table: list[dict], rests_on: str) -> str:
         if c["checks"]:
             lines += ["", f"## {c['id']}: {c['verdict']}", "", c["claim"], "", f"Paper: {c['paper']} ({c['source']}).", ""]
             lines += ["| criterion | scheme | measured | band | passed |", "|---|---|---|---|---|"]
-            lines += [f"| {k['says']} | {name_of(k['scheme'])} | {_measured(k)} | {_band(k)} | {k['passed']} |" for k in c["checks"]]
+            lines += [f"| {k['says']} | {name_of(k['scheme'])} | {measured(k)} | {band(k)} | {k['passed']} |" for k in c["checks"]]
     return "\n".join(lines) + "\n"
 
 
@@ -170,7 +170,7 @@ th {{ color: #767676; font-weight: normal }} .v {{ white-space: nowrap; font-wei
 </style><h1>Claims</h1><p>{rests_on}</p><p>{how}</p>
 <table><tr><th>claim<th><th>paper<th>verdict<th>checks passed<th>figure</tr>{rows}</table>{details}</html>
 """
-_CLASS = {REPRODUCED: "reproduced", PARTLY: "partly", NOT: "not", UNDECIDED: "open", UNMEASURED: "unmeasured"}
+CLASSES = {REPRODUCED: "reproduced", PARTLY: "partly", NOT: "not", UNDECIDED: "open", UNMEASURED: "unmeasured"}
 
 
 def web_page(table: list[dict], rests_on: str) -> str:
@@ -178,17 +178,17 @@ def web_page(table: list[dict], rests_on: str) -> str:
     rows, details = [], []
     for c in table:
         passed = f"{sum(k['passed'] == 'yes' for k in c['checks'])} of {len(c['checks'])}" if c["checks"] else ""
-        mark = f'<td class="v {_CLASS[c["verdict"]]}">{e(c["verdict"])}'
+        mark = f'<td class="v {CLASSES[c["verdict"]]}">{e(c["verdict"])}'
         link = f'<a href="figures/{c["figure"]}.html">{e(c["figure"])}</a>' if c["figure"] else ""
         rows.append(f"<tr><td><b>{c['id']}</b><td>{e(c['claim'])}<td>{e(c['paper'])}{mark}<td>{passed}<td>{link}</tr>")
         if c["checks"]:
             checks = "".join(
-                f"<tr><td>{e(k['says'])}<td>{e(name_of(k['scheme']))}<td>{e(_measured(k))}<td>{e(_band(k))}"
+                f"<tr><td>{e(k['says'])}<td>{e(name_of(k['scheme']))}<td>{e(measured(k))}<td>{e(band(k))}"
                 f'<td class="{k["passed"]}">{k["passed"]}</tr>'
                 for k in c["checks"]
             )
             details.append(
-                f'<h2>{c["id"]}: <span class="{_CLASS[c["verdict"]]}">{e(c["verdict"])}</span></h2>'
+                f'<h2>{c["id"]}: <span class="{CLASSES[c["verdict"]]}">{e(c["verdict"])}</span></h2>'
                 f"<p>{e(c['claim'])}. Paper: {e(c['paper'])} ({e(c['source'])}).</p>"
                 f"<table><tr><th>criterion<th>scheme<th>measured<th>band<th>passed</tr>{checks}</table>"
             )
