@@ -58,12 +58,21 @@
 
   // -- layout
 
-  const panels = (spec) => (spec.concat ?? []).filter((panel) => typeof panel.width === "number");
+  const panels = (spec) => (spec.concat ?? [spec]).filter((panel) => typeof panel.width === "number");
+  const across = (spec) => Math.min(spec.columns ?? 1, spec.concat?.length ?? 1);
+
+  /** A panel that begins a row needs the names that stood to the left of the whole row. */
+  function withNames(panel) {
+    for (const [{ encoding = {} }] of nodes(panel)) if (encoding.y?.axis?.labels === false) encoding.y.axis.labels = true;
+  }
 
   /** Panels as many times as wide and high, in so many columns, with what is placed at their edges. */
   function sized(spec, columns, wide = 1, high = 1) {
     const out = structuredClone(spec);
-    if (out.concat) out.columns = columns;
+    if (out.concat) {
+      if (columns < out.columns) out.concat.filter((_, i) => i % columns === 0).forEach(withNames);
+      out.columns = columns;
+    }
     for (const panel of panels(out)) {
       panel.width *= wide;
       if (typeof panel.height === "number") panel.height *= high;
@@ -76,15 +85,33 @@
     return out;
   }
 
-  /** Axes of numbers that can be zoomed and moved; marks are cut where the panel ends. */
+  /** Each panel as a chart of its own, so that the names of one take no room from another. */
+  function apart({ concat, columns, resolve, params, ...rest }) {
+    return structuredClone(concat).map((panel) => {
+      const text = JSON.stringify(panel);
+      withNames(panel);
+      const own = params.map((param) => (param.views ? { ...param, views: param.views.filter((name) => text.includes(name)) } : param));
+      return { ...rest, ...panel, params: [...(panel.params ?? []), ...own.filter((param) => !param.views || param.views.length)] };
+    });
+  }
+
+  /** Axes of numbers that can be zoomed and moved. Lines are cut where the panel ends; the names beside it stay where they are. */
   function zoomable(spec) {
+    const isNumber = (channel) => channel?.type === "quantitative" && channel.field && Array.isArray(channel.scale?.domain);
     panels(spec).forEach((panel, i) => {
-      const numeric = ({ encoding: e = {} }) => e.x?.type === "quantitative" && e.y?.type === "quantitative" && e.x.field && e.y.field;
-      const layers = panel.layer ?? [];
-      const bearer = layers.find((layer) => numeric(layer) && layer.mark.type === "line") ?? layers.find(numeric);
-      if (!bearer) return;
-      bearer.params = [...(bearer.params ?? []), { name: `zoom_` + i, select: { type: "interval" }, bind: "scales" }];
-      for (const layer of layers) if (numeric(layer)) layer.mark = { ...layer.mark, clip: true };
+      const layers = panel.layer ?? [], numeric = layers.filter(({ encoding: { x, y } }) => isNumber(x) && isNumber(y));
+      const bearer = numeric.find((layer) => layer.mark.type === "line") ?? numeric[0];
+      if (!bearer || typeof panel.height !== "number") return;
+      bearer.params = [...(bearer.params ?? []), { name: "zoom_" + i, select: "interval", bind: "scales" }];
+      for (const layer of numeric) layer.mark = { ...layer.mark, clip: true };
+      for (const { encoding, ...layer } of layers.filter(({ encoding: { x, y } }) => x?.value > 0 && isNumber(y))) {
+        const { field, scale: { type, domain: [low, high] } } = encoding.y, f = type === "log" ? "log" : "";
+        const place = `(${f}(datum["${field}"]) - ${f}(${low})) / (${f}(${high}) - ${f}(${low}))`;
+        const text = { ...layer, encoding: { ...encoding, y: { field: "place", type: "quantitative", scale: null, axis: null } } };
+        text.mark = { ...layer.mark, clip: false };
+        text.transform = [...(layer.transform ?? []), { calculate: `HEIGHT * (1 - ${place})`, as: "place" }];
+        layers[layers.findIndex((other) => other.encoding === encoding)] = text;
+      }
     });
     return spec;
   }
@@ -111,25 +138,45 @@
   /** A chart in an element of its own, which is not shown yet. The bundle offers Vega by way of vega-embed alone. */
   async function chartOf(spec) {
     const dark = isDark(), element = document.createElement("div");
+    for (const panel of panels(spec)) { // zoomable's names, now that the height is known
+      for (const { transform = [] } of panel.layer ?? []) for (const t of transform) if (t.calculate) t.calculate = t.calculate.replace("HEIGHT", panel.height);
+    }
     spec.params = spec.params.map((param) => (param.name === "hidden" ? { ...param, value: hidden() } : param));
     const config = dark ? repaint(DATA.config, DATA.dark.marks) : DATA.config;
     const { view, finalize } = await vegaEmbed(element, dark ? darkened(spec) : spec, {
       mode: "vega-lite", renderer: "svg", actions: false, defaultStyle: false, tooltip: showTip,
       config: { ...config, font: FONT, background: "transparent" },
     });
-    return { element, view, finalize, width: Number(element.querySelector("svg").getAttribute("width")) };
+    return { element, views: [view], finalize, width: Number(element.querySelector("svg").getAttribute("width")) };
   }
 
-  /** A chart in as many columns as there is room for, its panels narrower if that helps. */
+  /** Charts below each other, as one. */
+  function stacked(charts) {
+    const element = document.createElement("div");
+    element.append(...charts.map((chart) => chart.element));
+    return {
+      element,
+      views: charts.flatMap((chart) => chart.views),
+      finalize: () => charts.forEach((chart) => chart.finalize()),
+      width: Math.max(...charts.map((chart) => chart.width)),
+    };
+  }
+
+  /** A chart in as many columns as there is room for, its panels narrower if that helps, and apart where there is room for one. */
   async function fitted(spec, room) {
     const widest = Math.max(0, ...panels(spec).map((panel) => panel.width));
-    let columns = Math.min(spec.columns ?? 1, spec.concat?.length ?? 1), made = await chartOf(sized(spec, columns));
-    while (made.width > room) {
-      const narrower = widest && (widest - (made.width - room) / columns - 2) / widest, least = Math.max(columns > 1 ? NARROWED : 0, LEAST_PANEL / widest);
-      if (!widest || (columns === 1 && least >= 1)) break;
+    let columns = across(spec), made = await chartOf(sized(spec, columns));
+    while (made.width > room && widest) {
+      const narrower = (widest - (made.width - room) / columns - 2) / widest;
+      const least = Math.min(1, Math.max(columns > 1 ? NARROWED : 0, LEAST_PANEL / widest));
       made.finalize();
-      if (columns > 1 && narrower < least) made = await chartOf(sized(spec, --columns));
-      else return chartOf(sized(spec, columns, Math.max(narrower, least)));
+      if (narrower >= least || (columns === 1 && !(spec.concat?.length > 1))) return chartOf(sized(spec, columns, Math.max(narrower, least)));
+      if (columns > 2) made = await chartOf(sized(spec, --columns));
+      else {
+        const charts = [];
+        for (const panel of apart(spec)) charts.push(await fitted(panel, room));
+        return stacked(charts);
+      }
     }
     return made;
   }
@@ -147,7 +194,7 @@
       if (figure.dataset.asked !== asked) return made.finalize(); // overtaken
       drawn.get(figure)?.finalize();
       drawn.set(figure, made);
-      made.view.signal("hidden", hidden()).run();
+      for (const view of made.views) view.signal("hidden", hidden()).run();
       chart.replaceChildren(made.element);
       figure.dataset.drawn = asked;
     } catch (error) {
@@ -219,7 +266,7 @@
       const states = toggles.filter((b) => b.dataset.family === button.dataset.of).map(is);
       press(button, states.every(Boolean) ? true : states.some(Boolean) ? "mixed" : false);
     }
-    for (const { view } of drawn.values()) view.signal("hidden", [...gone]).run();
+    for (const { views } of drawn.values()) for (const view of views) view.signal("hidden", [...gone]).run();
     byId("count").textContent = `${shown} of ${figures.length} figures, ${toggles.length - gone.size} of ${toggles.length} schemes`;
     redrawSeen();
   }
@@ -265,7 +312,7 @@
     const room = box.clientWidth, widest = Math.max(0, ...panels(spec).map((panel) => panel.width));
     let made = await fitted(spec, room);
     if (widest && made.width < room) {
-      const columns = Math.min(spec.columns ?? 1, spec.concat.length), wide = Math.min(3, 1 + (0.97 * (room - made.width)) / (columns * widest));
+      const columns = across(spec), wide = Math.min(3, 1 + (0.97 * (room - made.width)) / (columns * widest));
       made.finalize();
       made = await chartOf(sized(spec, columns, wide, Math.min(wide, 1.7)));
     }
@@ -274,7 +321,6 @@
     chart.replaceChildren(made.element);
   }
   for (const figure of figures) figure.querySelector(".enlarge").addEventListener("click", () => enlarge(figure));
-  for (const figure of figures) figure.querySelector(".enlarge").setAttribute("aria-label", "Enlarge " + figure.id);
   byId("close").addEventListener("click", () => dialog.close());
   dialog.addEventListener("close", () => { large?.finalize(); large = undefined; byId("tip").hidden = true; dialog.querySelector(".chart").replaceChildren(); });
 
@@ -294,7 +340,7 @@
   addEventListener("beforeprint", () => { before = chosen; chosen = "light"; root.dataset.theme = "light"; drawAll(); });
   addEventListener("afterprint", () => { chosen = before; paint(); });
   const wideEnough = matchMedia("(min-width: 1000px)").matches;
-  byId("filters").open = byId("list").open = wideEnough;
+  byId("filters").open = wideEnough;
   root.dataset.theme = isDark() ? "dark" : "light";
   filter();
   figures.forEach((figure) => seen.observe(figure));
