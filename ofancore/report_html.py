@@ -63,7 +63,8 @@ def claims_html(table: list[dict], figures: dict[str, list[str]]) -> str:
             f'<td role="cell" data-is="figures">{links}</td></tr>'
         )
         details.append(
-            f'<article class="claim" id="claim-{key}"><h3>{key} {e(claim["claim"])} {verdict}</h3>'
+            f'<article class="claim" id="claim-{key}" aria-labelledby="of-{key}">'
+            f'<h3 id="of-{key}">{key} {e(claim["claim"])} {verdict}</h3>'
             f"<p>Paper: {e(claim['paper'])} ({e(claim['source'])}).{f' Figures: {links}.' if links else ''}</p>"
             f"{checks_html(key, passed, checks) if checks else ''}</article>"
         )

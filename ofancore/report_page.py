@@ -64,8 +64,8 @@ def prose(text: str, source: Path) -> tuple[str, str]:
 class Results:
     """The results that a page is made of, each read once."""
 
-    def __init__(self, folder: Path, plan: dict, captions: Path = CAPTIONS):
-        self.folder, self.plan, self.captions = folder, plan, captions
+    def __init__(self, folder: Path, plan: dict, captions: Path | None = None):
+        self.folder, self.plan, self.captions = folder, plan, captions or CAPTIONS
         labels = [*STYLES, *(label for e in plan["experiments"].values() for label in e["schemes"])]
         self.known: dict[str, Style] = {name_of(label): style(label) for label in dict.fromkeys(labels)}
         self.specs = {name: self._spec(name) for name in plan["figures"]}

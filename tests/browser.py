@@ -31,7 +31,7 @@ class Browser:
         # The protocol wants requests on descriptor 3 and answers on 4, whatever numbers the pipes have here.
         theirs_in, self._out = os.pipe()
         self._in, theirs_out = os.pipe()
-        shell = 'exec "$0" "$@" 3<&%d 4>&%d' % (theirs_in, theirs_out)
+        shell = f'exec "$0" "$@" 3<&{theirs_in} 4>&{theirs_out}'
         command = ["bash", "-c", shell, found(), *FLAGS, f"--user-data-dir={profile}", f"--window-size={width},{height}", "about:blank"]
         with open(profile.with_suffix(".log"), "wb") as log:
             self._process = subprocess.Popen(command, pass_fds=(theirs_in, theirs_out), stdout=log, stderr=log)

@@ -194,7 +194,7 @@
       if (figure.dataset.asked !== asked) return made.finalize(); // overtaken
       drawn.get(figure)?.finalize();
       drawn.set(figure, made);
-      for (const view of made.views) view.signal("hidden", hidden()).run();
+      for (const view of made.views) view.signal("hidden", hidden()).resize().run();
       chart.replaceChildren(made.element);
       figure.dataset.drawn = asked;
     } catch (error) {
@@ -266,7 +266,7 @@
       const states = toggles.filter((b) => b.dataset.family === button.dataset.of).map(is);
       press(button, states.every(Boolean) ? true : states.some(Boolean) ? "mixed" : false);
     }
-    for (const { views } of drawn.values()) for (const view of views) view.signal("hidden", [...gone]).run();
+    for (const { views } of drawn.values()) for (const view of views) view.signal("hidden", [...gone]).resize().run();
     byId("count").textContent = `${shown} of ${figures.length} figures, ${toggles.length - gone.size} of ${toggles.length} schemes`;
     redrawSeen();
   }
@@ -304,7 +304,9 @@
   const dialog = byId("large");
   let large;
   async function enlarge(figure) {
-    const chart = dialog.querySelector(".chart"), box = chart.parentElement, spec = zoomable(specOf(figure));
+    const chart = dialog.querySelector(".chart"), box = chart.parentElement;
+    // A finger that is drawn over a chart scrolls; it does not move the axes.
+    const spec = matchMedia("(pointer: coarse)").matches ? specOf(figure) : zoomable(specOf(figure));
     byId("large-title").textContent = figure.querySelector(".finding").textContent;
     byId("large-help").hidden = !JSON.stringify(spec).includes('"bind":"scales"');
     chart.setAttribute("aria-label", figure.querySelector(".chart").getAttribute("aria-label"));
