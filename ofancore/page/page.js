@@ -5,7 +5,7 @@
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
   const DATA = JSON.parse(byId("data").textContent);
   const FONT = '"Liberation Sans", Arial, Helvetica, sans-serif';
-  const LEAST_PANEL = 150; // pixels; on a narrower screen the chart is scrolled
+  const LEAST_PANEL = 130; // pixels; on a narrower screen the chart is scrolled
   const NARROWED = 0.7; // panels side by side are made narrower down to this; more, and they go below each other
   const figures = all("article.figure");
   const toggles = all("button[data-scheme]");
