@@ -49,6 +49,8 @@ def _nodes(node: dict, data: str | None = None) -> Iterator[tuple[dict, str | No
     for key in ("concat", "hconcat", "vconcat", "layer"):
         for child in node.get(key, []):
             yield from _nodes(child, data)
+    if "spec" in node:  # of a facet
+        yield from _nodes(node["spec"], data)
 
 
 def _rows(panel: dict) -> int:

@@ -28,6 +28,7 @@
     data = node.data?.name ?? data;
     yield [node, data];
     for (const key of ["concat", "hconcat", "vconcat", "layer"]) for (const child of node[key] ?? []) yield* nodes(child, data);
+    if (node.spec) yield* nodes(node.spec, data); // of a facet
   }
 
   /** Numbers on cells that are coloured by value keep their ink: their ground is not the page's. */
@@ -99,18 +100,19 @@
   function zoomable(spec) {
     const isNumber = (channel) => channel?.type === "quantitative" && channel.field && Array.isArray(channel.scale?.domain);
     panels(spec).forEach((panel, i) => {
-      const layers = panel.layer ?? [], numeric = layers.filter(({ encoding: { x, y } }) => isNumber(x) && isNumber(y));
+      if (typeof panel.height !== "number") return;
+      const layers = [...nodes(panel)].map(([node]) => node).filter((node) => node.mark && node.encoding);
+      const numeric = layers.filter(({ encoding: { x, y } }) => isNumber(x) && isNumber(y));
       const bearer = numeric.find((layer) => layer.mark.type === "line") ?? numeric[0];
-      if (!bearer || typeof panel.height !== "number") return;
+      if (!bearer) return;
       bearer.params = [...(bearer.params ?? []), { name: "zoom_" + i, select: "interval", bind: "scales" }];
-      for (const layer of numeric) layer.mark = { ...layer.mark, clip: true };
-      for (const { encoding, ...layer } of layers.filter(({ encoding: { x, y } }) => x?.value > 0 && isNumber(y))) {
-        const { field, scale: { type, domain: [low, high] } } = encoding.y, f = type === "log" ? "log" : "";
+      for (const layer of numeric) layer.mark.clip = true;
+      for (const layer of layers.filter(({ encoding: { x, y } }) => x?.value > 0 && isNumber(y))) {
+        const { field, scale: { type, domain: [low, high] } } = layer.encoding.y, f = type === "log" ? "log" : "";
         const place = `(${f}(datum["${field}"]) - ${f}(${low})) / (${f}(${high}) - ${f}(${low}))`;
-        const text = { ...layer, encoding: { ...encoding, y: { field: "place", type: "quantitative", scale: null, axis: null } } };
-        text.mark = { ...layer.mark, clip: false };
-        text.transform = [...(layer.transform ?? []), { calculate: `HEIGHT * (1 - ${place})`, as: "place" }];
-        layers[layers.findIndex((other) => other.encoding === encoding)] = text;
+        layer.transform = [...(layer.transform ?? []), { calculate: `HEIGHT * (1 - ${place})`, as: "place" }];
+        layer.encoding.y = { field: "place", type: "quantitative", scale: null, axis: null };
+        layer.mark.clip = false;
       }
     });
     return spec;
@@ -138,8 +140,8 @@
   /** A chart in an element of its own, which is not shown yet. The bundle offers Vega by way of vega-embed alone. */
   async function chartOf(spec) {
     const dark = isDark(), element = document.createElement("div");
-    for (const panel of panels(spec)) { // zoomable's names, now that the height is known
-      for (const { transform = [] } of panel.layer ?? []) for (const t of transform) if (t.calculate) t.calculate = t.calculate.replace("HEIGHT", panel.height);
+    for (const panel of panels(spec)) { // the height that `zoomable` did not know yet
+      for (const [{ transform = [] }] of nodes(panel)) for (const t of transform) if (t.calculate) t.calculate = t.calculate.replace("HEIGHT", panel.height);
     }
     spec.params = spec.params.map((param) => (param.name === "hidden" ? { ...param, value: hidden() } : param));
     const config = dark ? repaint(DATA.config, DATA.dark.marks) : DATA.config;
@@ -164,11 +166,11 @@
 
   /** A chart in as many columns as there is room for, its panels narrower if that helps, and apart where there is room for one. */
   async function fitted(spec, room) {
-    const widest = Math.max(0, ...panels(spec).map((panel) => panel.width));
+    const widths = panels(spec).map((panel) => panel.width), narrowest = Math.min(...widths);
     let columns = across(spec), made = await chartOf(sized(spec, columns));
-    while (made.width > room && widest) {
-      const narrower = (widest - (made.width - room) / columns - 2) / widest;
-      const least = Math.min(1, Math.max(columns > 1 ? NARROWED : 0, LEAST_PANEL / widest));
+    while (made.width > room && widths.length) {
+      const narrower = 1 - (made.width - room + 4) / (columns * narrowest);
+      const least = Math.min(1, Math.max(columns > 1 ? NARROWED : 0, LEAST_PANEL / Math.max(...widths)));
       made.finalize();
       if (narrower >= least || (columns === 1 && !(spec.concat?.length > 1))) return chartOf(sized(spec, columns, Math.max(narrower, least)));
       if (columns > 2) made = await chartOf(sized(spec, --columns));
@@ -302,9 +304,18 @@
   // -- one figure as large as the window
 
   const dialog = byId("large");
-  let large;
+  let large, turn = 0;
+  function putAway() {
+    turn += 1;
+    large?.finalize();
+    large = undefined;
+    byId("tip").hidden = true;
+    dialog.querySelector(".chart").replaceChildren();
+  }
+
   async function enlarge(figure) {
-    const chart = dialog.querySelector(".chart"), box = chart.parentElement;
+    putAway();
+    const mine = turn, chart = dialog.querySelector(".chart"), box = chart.parentElement;
     // A finger that is drawn over a chart scrolls; it does not move the axes.
     const spec = matchMedia("(pointer: coarse)").matches ? specOf(figure) : zoomable(specOf(figure));
     byId("large-title").textContent = figure.querySelector(".finding").textContent;
@@ -313,18 +324,18 @@
     dialog.showModal();
     const room = box.clientWidth, widest = Math.max(0, ...panels(spec).map((panel) => panel.width));
     let made = await fitted(spec, room);
-    if (widest && made.width < room) {
+    if (widest && made.width < room && made.views.length === 1) {
       const columns = across(spec), wide = Math.min(3, 1 + (0.97 * (room - made.width)) / (columns * widest));
       made.finalize();
       made = await chartOf(sized(spec, columns, wide, Math.min(wide, 1.7)));
     }
-    if (!dialog.open) return made.finalize();
+    if (mine !== turn) return made.finalize(); // closed, or overtaken by another figure
     large = made;
     chart.replaceChildren(made.element);
   }
   for (const figure of figures) figure.querySelector(".enlarge").addEventListener("click", () => enlarge(figure));
   byId("close").addEventListener("click", () => dialog.close());
-  dialog.addEventListener("close", () => { large?.finalize(); large = undefined; byId("tip").hidden = true; dialog.querySelector(".chart").replaceChildren(); });
+  dialog.addEventListener("close", () => { if (!dialog.open) putAway(); });
 
   // -- begin
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import time
 from pathlib import Path
 
 import browser
@@ -192,6 +191,17 @@ def test_keys_reach_everything(at):
     assert at.run("document.querySelector('dialog svg')") is None
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_figure_can_be_enlarged(at, width):
+    at.resize(width, 800, phone=width < 700)
+    at.until(DRAWN)
+    for figure in FIGURES:
+        click(at, f"#{figure} .enlarge")
+        at.until("document.querySelector('dialog[open] svg')", seconds=20)
+        assert at.run("document.activeElement.id") == "close"
+        click(at, "#close")
+
+
 def test_an_enlarged_chart_is_larger_and_zooms(at):
     width = at.run("document.querySelector('#lines_f svg').getBoundingClientRect().width")
     click(at, "#lines_f .enlarge")
@@ -283,8 +293,7 @@ def test_without_scripts_there_are_pictures_and_all_claims(opened, file):
     opened.prefer(prefers_color_scheme="light")
     opened("Emulation.setScriptExecutionDisabled", value=True)
     try:
-        opened("Page.navigate", url=file.resolve().as_uri())
-        time.sleep(1.0)
+        opened.open(file)
         nodes = opened("Accessibility.getFullAXTree")["nodes"]
         names = [n.get("name", {}).get("value", "") for n in nodes if n.get("role", {}).get("value") == "image"]
         assert [name for name in names if name.startswith("Queues grow with the message made up 3 seeds")]
