@@ -3,8 +3,8 @@
     python -m ofancore.report_page --config config/paper.yaml [--results results] [--out results/report/index.html]
 
 The page holds Vega once, the specification of every chart (taken from `figures/NAME.html`), the captions of `workflow/report`, the
-verdicts of `claims.json` and the tables that the figures draw. Its parts are `page/index.html`, `page.css` and `page.js`. Everything
-else (pictures, notebooks, numbers, raw runs) it links to where it lies under the results. The same results give the same bytes.
+verdicts of `claims.json` and the tables that the figures draw. Its own parts are in `page/`. Everything else (pictures, notebooks,
+numbers, raw runs) it links to where it lies under the results. The same results give the same bytes.
 """
 
 from __future__ import annotations
@@ -183,6 +183,7 @@ def page(results: Results) -> str:
         "specs": "\n".join(specs),
         "data": as_script({"config": config or {}, "dark": dark_colours(s.colour for s in results.known.values())}),
         "vega": scripts().replace("</script", "<\\/script"),
+        "charts": (PARTS / "charts.js").read_text(),
         "script": (PARTS / "page.js").read_text(),
     }
     return Template((PARTS / "index.html").read_text()).substitute(values)
