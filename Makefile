@@ -16,9 +16,6 @@ CORES   ?=
 ARGS    ?=
 CLAIM   ?=
 
-# The folder that a config sends its results to.
-RESULTS  = $(or $(shell sed -n "s/^results:[[:space:]]*[\"']*\([^[:space:]\"'\#]*\).*/\1/p" "$(CONFIG)"),results)
-
 # Jobs of the pipeline run side by side, so each keeps to one thread. Snakemake caps the other libraries, but not numba.
 # Tests and the benchmark do want threads.
 figures claim: export NUMBA_NUM_THREADS ?= 1
@@ -42,8 +39,6 @@ checked: $(VENV)/.ready
 figures: checked ## simulate, draw every figure, check the claims, build the report (CONFIG=config/paper.yaml)
 	$(SNAKEMAKE) $(ARGS)
 ifeq (,$(filter -n --dry-run --dryrun results%,$(ARGS)))
-	@mkdir -p "$(RESULTS)/report"
-	$(SNAKEMAKE) --report "$(RESULTS)/report/report.html"
 	@$(RUN) -m ofancore.compare --config "$(CONFIG)"
 endif
 

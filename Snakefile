@@ -2,7 +2,7 @@
 #
 #   snakemake --cores 2                                        the paper's grid (config/paper.yaml)
 #   snakemake --cores 2 --configfile config/smoke.yaml         a grid of minutes
-#   snakemake --report results/report/report.html              everything in one page, afterwards
+#   snakemake --report provenance.html                         rules, code and run times of what was made, afterwards
 
 from snakemake.utils import min_version
 
@@ -22,6 +22,7 @@ include: "workflow/rules/p4.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/animation.smk"
 include: "workflow/rules/claims.smk"
+include: "workflow/rules/report.smk"
 
 
 onstart:
@@ -35,5 +36,6 @@ rule all:
         f"{RESULTS}/figures/queues_on_the_tree.html",
         expand(f"{RESULTS}/numbers/{{figure}}.json", figure=CONFIG.figures),
         expand(f"{RESULTS}/claims.{{form}}", form=["json", "md", "html"]),
+        f"{RESULTS}/report/index.html",
     message:
         f"All figures and the claims are in {RESULTS}"

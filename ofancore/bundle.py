@@ -26,8 +26,9 @@ from ofancore.console import exit_status
 from ofancore.crate import crate, times_of
 from ofancore.errors import OfanError
 from ofancore.figures import read_group
+from ofancore.files import write_whole
 from ofancore.provenance import DECISIVE, commit, record_in, said, sha256
-from ofancore.result import source_digest, write_whole
+from ofancore.result import source_digest
 
 SUMS, CRATE = "SHA256SUMS", "ro-crate-metadata.json"
 AGAIN = "run the pipeline again"
@@ -75,7 +76,7 @@ def result_files(config: Config, results: Path) -> list[str]:
     for name in config.figures:
         wanted += [f"figures/{name}.{form}" for form in ("svg", "png", "html")]
         wanted += [f"numbers/{name}.json", f"tables/{name}.csv", f"notebooks/{name}.ipynb", f"notebooks/{name}.yaml"]
-    wanted += [f"claims.{form}" for form in ("json", "md", "html")] + ["comparison.json", "comparison.md", "report/report.html"]
+    wanted += [f"claims.{form}" for form in ("json", "md", "html")] + ["comparison.json", "comparison.md", "report/index.html"]
     missing = [path for path in wanted if not (results / path).is_file()]
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
@@ -106,7 +107,7 @@ def check(config: Config, results: Path) -> dict[str, dict]:
                 raise Incomplete(f"{path}: drawn from another {raw} than the one that is there; {AGAIN}")
         records[name] = record
         newest = max(newest, path.stat().st_mtime)
-    for path in (results / "report/report.html", results / "comparison.json"):
+    for path in (results / "report/index.html", results / "comparison.json"):
         if path.stat().st_mtime < newest:
             raise Incomplete(f"{path}: older than the runs or the figures; {AGAIN}")
     return records

@@ -174,7 +174,7 @@ th {{ color: #767676; font-weight: normal }} .v {{ white-space: nowrap; font-wei
 </style><h1>Claims</h1><p>{rests_on}</p><p>{how}</p>
 <table><tr><th>claim<th><th>paper<th>verdict<th>checks passed<th>figure</tr>{rows}</table>{details}</html>
 """
-_CLASS = {REPRODUCED: "reproduced", PARTLY: "partly", NOT: "not", UNDECIDED: "open", UNMEASURED: "unmeasured"}
+CLASSES = {REPRODUCED: "reproduced", PARTLY: "partly", NOT: "not", UNDECIDED: "open", UNMEASURED: "unmeasured"}
 
 
 def web_page(table: list[dict], rests_on: str) -> str:
@@ -182,7 +182,7 @@ def web_page(table: list[dict], rests_on: str) -> str:
     rows, details = [], []
     for c in table:
         passed = f"{sum(k['passed'] == 'yes' for k in c['checks'])} of {len(c['checks'])}" if c["checks"] else ""
-        mark = f'<td class="v {_CLASS[c["verdict"]]}">{e(c["verdict"])}'
+        mark = f'<td class="v {CLASSES[c["verdict"]]}">{e(c["verdict"])}'
         link = f'<a href="figures/{c["figure"]}.html">{e(c["figure"])}</a>' if c["figure"] else ""
         rows.append(f"<tr><td><b>{c['id']}</b><td>{e(c['claim'])}<td>{e(c['paper'])}{mark}<td>{passed}<td>{link}</tr>")
         if c["checks"]:
@@ -192,7 +192,7 @@ def web_page(table: list[dict], rests_on: str) -> str:
                 for k in c["checks"]
             )
             details.append(
-                f'<h2>{c["id"]}: <span class="{_CLASS[c["verdict"]]}">{e(c["verdict"])}</span></h2>'
+                f'<h2>{c["id"]}: <span class="{CLASSES[c["verdict"]]}">{e(c["verdict"])}</span></h2>'
                 f"<p>{e(c['claim'])}. Paper: {e(c['paper'])} ({e(c['source'])}).</p>"
                 f"<table><tr><th>criterion<th>scheme<th>measured<th>band<th>passed</tr>{checks}</table>"
             )

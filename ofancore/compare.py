@@ -22,9 +22,9 @@ from ofancore.config import ROOT, Claim, Config, load_config
 from ofancore.console import exit_status
 from ofancore.errors import ScenarioError
 from ofancore.figures import MissingRun, Source
+from ofancore.files import write_file
 from ofancore.p4.resources import shares_in
 from ofancore.palette import name_of
-from ofancore.plan import write_file
 from ofancore.provenance import digest_beside
 from ofancore.reading import parse_json, read_text
 

@@ -38,7 +38,7 @@ def _digests(args) -> int:
 
 
 def _explain(args) -> int:
-    from ofancore.plan import write_file
+    from ofancore.files import write_file
 
     record, folder = explained(args.file)
     if args.grid:

@@ -99,5 +99,5 @@ class Checkout:
 
     def made(self) -> dict[str, bytes]:
         """Everything that is a result: not logs, not the executed notebook, which hold times."""
-        files = [p for d in ("figures", "numbers", "tables") for p in (self.folder / "out" / d).iterdir()]
+        files = [p for d in ("figures", "numbers", "tables", "report") for p in (self.folder / "out" / d).iterdir()]
         return self.raw() | {p.name: p.read_bytes() for p in [*files, *(self.folder / "out").glob("claims.*")] if p.suffix != ".log"}

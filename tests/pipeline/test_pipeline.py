@@ -37,7 +37,7 @@ def first(checkout) -> dict[str, bytes]:
 
 def test_a_run_makes_everything_whole(checkout, first):
     names = ["fig_new.csv", "fig_new.html", "fig_new.json", "fig_new.png", "fig_new.svg", "claims.html", "claims.json", "claims.md"]
-    assert sorted(first) == sorted([*names, "queues_on_the_tree.html", "ofan.parquet", "ops.parquet"])
+    assert sorted(first) == sorted([*names, "index.html", "queues_on_the_tree.html", "ofan.parquet", "ops.parquet"])
     assert [p for p in (checkout.folder / "out").rglob(".*.*") if p.suffix not in (".log", ".compiled")] == []
     # A claim that fails is a result.
     assert json.loads(first["claims.json"])["claims"][0]["verdict"] == "not reproduced"
@@ -92,10 +92,15 @@ def test_one_core_makes_the_same_bytes(first, tmp_path):
 
 
 def test_the_report_is_one_page_without_addresses_to_load_from(checkout, first):
-    checkout.run("--report", "out/report.html")
-    page = (checkout.folder / "out/report.html").read_text()
-    assert "A caption." in page
-    assert 'src="http' not in page
+    for page in (first["index.html"].decode(), provenance(checkout)):
+        assert "A caption." in page
+        assert 'src="http' not in page
+
+
+def provenance(checkout: Checkout) -> str:
+    """Snakemake's own report: rules, code, run times."""
+    checkout.run("--report", "provenance.html")
+    return (checkout.folder / "provenance.html").read_text()
 
 
 def test_a_new_scheme_runs_alone(checkout, first):
@@ -113,9 +118,10 @@ def test_a_new_scheme_runs_alone(checkout, first):
 
 def test_an_edit_reruns_what_depends_on_it(checkout, first):
     checkout.run()
-    assert planned(checkout, "bounds.py") == {"runs": 2, "figures": 1}
-    assert planned(checkout, "palette.py") == {"runs": 0, "figures": 1}
-    assert planned(checkout, "bench.py") == {"runs": 0, "figures": 0}
+    assert planned(checkout, "bounds.py") == {"runs": 2, "figures": 1, "pages": 1}
+    assert planned(checkout, "palette.py") == {"runs": 0, "figures": 1, "pages": 1}
+    assert planned(checkout, "page/page.js") == {"runs": 0, "figures": 0, "pages": 1}
+    assert planned(checkout, "bench.py") == {"runs": 0, "figures": 0, "pages": 0}
 
 
 def test_a_scheme_of_ones_own_beside_built_in_ones(tmp_path):
@@ -156,7 +162,8 @@ def planned(checkout: Checkout, edited: str) -> dict[str, int]:
         plan = checkout.run("--dry-run")
     finally:
         file.write_text(text)
-    return {"runs": plan.count(": Simulating tiny"), "figures": plan.count(": Drawing fig_new")}
+    kinds = {"runs": ": Simulating tiny", "figures": ": Drawing fig_new", "pages": ": Building the report"}
+    return {kind: plan.count(message) for kind, message in kinds.items()}
 
 
 @pytest.mark.parametrize("after", [4.0, 9.0])

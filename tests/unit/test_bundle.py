@@ -69,7 +69,7 @@ def test_an_archive_holds_code_lock_runs_figures_and_report(project):
     found = entries(archive(project))
     results = [
         "raw/one/ops.parquet", "raw/one/ofan.parquet", f"figures/{NAME}.svg", f"figures/{NAME}.png", f"figures/{NAME}.html",
-        f"numbers/{NAME}.json", f"tables/{NAME}.csv", f"notebooks/{NAME}.ipynb", "claims.json", "comparison.json", "report/report.html",
+        f"numbers/{NAME}.json", f"tables/{NAME}.csv", f"notebooks/{NAME}.ipynb", "claims.json", "comparison.json", "report/index.html",
     ]  # fmt: skip
     code = ["Snakefile", "requirements.lock", "CITATION.cff", "codemeta.json", "ofancore/run.sh", "config/small.yaml", "results/.gitignore"]
     assert set(found) > {*(f"results/{name}" for name in results), *code, "SHA256SUMS", "ro-crate-metadata.json"}
@@ -133,7 +133,7 @@ def test_of_a_clone_what_git_has_is_taken_and_the_commit_named(project, capsys):
         (f"numbers/{NAME}.json", "missing"),
         ("claims.json", "missing"),
         ("comparison.json", "missing"),
-        ("report/report.html", "missing"),
+        ("report/index.html", "missing"),
     ],
 )
 def test_incomplete_results_are_refused_by_name(project, capsys, lost, said):
@@ -153,7 +153,7 @@ def test_results_that_do_not_belong_together_are_refused(project, capsys):
     (results / f"figures/{NAME}.svg").write_bytes(svg.replace(source_digest().encode(), b"0123456789abcdef"))
     assert run(project) == 2
     (results / f"figures/{NAME}.svg").write_bytes(svg)
-    os.utime(results / "report/report.html", (1, 1))
+    os.utime(results / "report/index.html", (1, 1))
     assert run(project) == 2
     lines = capsys.readouterr().err.splitlines()
     expected = ["does not say what made it", "of other sources (0123456789abcdef", "older than the runs or the figures"]

@@ -1,0 +1,107 @@
+"""Small results of every kind that the report's page reads, drawn by the real chart forms from made-up numbers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ofancore import charts, claims
+from ofancore.charts import Axis
+from ofancore.config import Claim
+from ofancore.heatmap import column, heat, in_a_row
+
+SCHEMES = ("ecmp", "ops", "ofan", "mine")
+PLAN = {
+    "results": "results",
+    "figures": {
+        "lines_f": {"category": "Lines & laws", "experiments": ["sweep"]},
+        "dots_f": {"category": "Points", "experiments": ["point"]},
+        "rows_f": {"category": "Points", "experiments": ["point", "sweep"]},
+        "heat_f": {"category": "League", "experiments": ["league"]},
+    },
+    "experiments": {
+        "sweep": {"about": 'What grows, and "how" <fast>.', "schemes": list(SCHEMES)},
+        "point": {"about": "One point.", "schemes": ["ops", "ofan"]},
+        "league": {"about": "All.", "schemes": ["ecmp", "ofan"]},
+    },
+    "claims": {"C1": ["sweep"], "C2": []},
+}
+CAPTIONS = {
+    "workflow": "A small report\n==============\n\nWhat it is.",
+    "claims": "How claims are judged, by ``config``.",
+    "lines_f": "**Lines, with laws.** Queues against the message.",
+    "dots_f": "**Dots.** One point; claim C2.",
+    "rows_f": "**Rows.** One choice a row.\n\n- a list",
+    "heat_f": "Without a heading of its own.",
+}
+RUNS = {"ofancore": "0.1.0", "source": "0123456789abcdef"}
+
+
+def table(labels=SCHEMES, over=(64, 256, 1024)) -> pd.DataFrame:
+    rows = [
+        {"label": label, "m": m, "mean": (i + 1) * m**0.5, "low": 0.9 * (i + 1) * m**0.5, "high": 1.1 * (i + 1) * m**0.5, "seeds": 3}
+        for i, label in enumerate(labels)
+        for m in over
+    ]
+    return pd.DataFrame(rows).assign(unfinished=0)
+
+
+def drawn() -> dict:
+    """Name -> (chart, its table)."""
+    many, one = table(), table(over=(64,))
+    laws = pd.DataFrame({"m": [64, 1024], "y": [8.0, 32.0], "law": "a law"})
+    message, queue = Axis("message (packets)", log=True), Axis("queue (packets)", log=True)
+    panels = [charts.lines(many, "m", message, queue, laws, panel=f"Panel {i}") for i in (1, 2)]
+    panels[1] = panels[1] + charts.vertical(message.over([64, 1024]), 256, "a rule")
+    marks = ((10.0, 20.0, "a band"), (30.0, 30.0, "a line"))
+    dots = [charts.dots(one, queue, panel="Left", marks=marks), charts.dots(one, queue, panel="Right", names=False)]
+    choices = pd.concat([one.assign(choice=c) for c in ("default", "other")])
+    ranked = [x for x in SCHEMES if x != "mine"]
+    cells = pd.concat([one.assign(setting=s) for s in ("healthy", "dead cables")])
+    league = in_a_row(
+        [heat(cells, ranked, "setting", Axis("CCT (%)", limits=(1, 100)), "CCT", names=True), column(one, ranked, "mean", "state (B)")]
+    )
+    return {
+        "lines_f": (charts.figure(panels, "Queues grow\nwith the message", ["made up", "3 seeds"]), many),
+        "dots_f": (charts.figure(dots, "Ofan < OPS", "made up"), one),
+        "rows_f": (charts.figure([charts.rows(choices, "choice", queue)], "A choice moves it", "made up"), choices),
+        "heat_f": (charts.figure([league], "A league", "made up", columns=1), pd.concat([one.assign(n=n) for n in range(20)])),
+    }
+
+
+def verdicts() -> list[dict]:
+    seeds = pd.DataFrame({"label": "ops", "seed": range(3), "finished": True, "cct_ns": [99.0, 100.0, 101.0]})
+    check = {"says": "at most 200 <ns>", "experiment": "sweep", "measure": "value", "metric": "cct_ns", "schemes": ["ops"]}
+    given = {
+        "C1": {"text": "Queues grow", "checks": [{**check, "at_most": 200.0}, {**check, "at_least": 300.0}]},
+        "C2": {"text": "Nothing was measured"},
+    }
+    found = {key: Claim.model_validate({"paper": "yes", "source": "abstract", "figure": "lines_f", **c}) for key, c in given.items()}
+    return claims.evaluate(found, lambda _: seeds)
+
+
+def make(folder: Path) -> Path:
+    """The results and captions below `folder`; returns the results."""
+    results, captions = folder / "results", folder / "captions"
+    for name in ("numbers", "tables", "raw", "notebooks"):
+        (results / name).mkdir(parents=True)
+    captions.mkdir()
+    for name, text in CAPTIONS.items():
+        (captions / f"{name}.rst").write_text(text + "\n")
+    for name, (chart, data) in drawn().items():
+        charts.save(chart, name, results / "figures")
+        data.to_csv(results / "tables" / f"{name}.csv", index=False)
+        (results / "numbers" / f"{name}.json").write_text("{}\n")
+        (results / "notebooks" / f"{name}.ipynb").write_text("{}\n")
+    for experiment, e in PLAN["experiments"].items():
+        (results / "raw" / experiment).mkdir()
+        for label in e["schemes"]:
+            runs = pa.table({"seed": np.arange(3)}).replace_schema_metadata({b"ofan": json.dumps(RUNS).encode()})
+            pq.write_table(runs, results / "raw" / experiment / f"{label}.parquet")
+    (results / "claims.json").write_text(json.dumps({"rests_on": "From 3 runs.", "claims": verdicts()}))
+    return results

@@ -1,0 +1,312 @@
+"""The report's page in a real browser: charts are drawn, filters and keys do what they say, on wide and narrow, light and dark screens."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import browser
+import pytest
+import small_report
+
+from ofancore import palette
+from ofancore.report_charts import DARK, lightened
+from ofancore.report_page import Results, page
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.slow,
+    pytest.mark.xdist_group("browser"),
+    pytest.mark.skipif(browser.found() is None, reason="no Chromium on the PATH (Debian: apt-get install chromium)"),
+]
+FIGURES = list(small_report.PLAN["figures"])
+# every figure that is shown, at its present width
+DRAWN = """[...document.querySelectorAll('article.figure')].every(f => f.hidden || (f.dataset.drawn && f.dataset.drawn === f.dataset.asked
+    && f.dataset.drawn.split(' ')[0] == f.querySelector('.box').clientWidth))"""
+SHOWN = "[...document.querySelectorAll('article.figure')].filter(f => !f.hidden).map(f => f.id)"
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory) -> Path:
+    folder = small_report.make(tmp_path_factory.mktemp("small"))
+    (folder / "report").mkdir()
+    (folder / "report" / "index.html").write_text(page(Results(folder, small_report.PLAN, folder.parent / "captions")))
+    return folder / "report" / "index.html"
+
+
+@pytest.fixture(scope="module")
+def opened(file, tmp_path_factory):
+    with browser.Browser(tmp_path_factory.mktemp("profile") / "p") as chromium:
+        yield chromium
+
+
+@pytest.fixture
+def at(opened, file):
+    """The page, opened anew on a wide and light screen. Whatever a test does, the browser has nothing to complain about."""
+    opened.resize(1280, 900)
+    opened.prefer(prefers_color_scheme="light")
+    opened("Emulation.setScriptExecutionDisabled", value=False)
+    opened.problems.clear()
+    opened.open(file)
+    opened.until(DRAWN)
+    yield opened
+    assert opened.problems == []
+
+
+def click(at, selector: str) -> None:
+    at.run(f"document.querySelector({json.dumps(selector)}).click()")
+
+
+def words(at, figure: str) -> list[str]:
+    """All words in a figure's charts."""
+    return sorted(at.run(f"[...document.querySelectorAll('#{figure} .chart svg text')].map(t => t.textContent)"))
+
+
+def scheme(name: str) -> str:
+    return f'[data-scheme="{name}"]'
+
+
+def test_every_figure_is_drawn(at):
+    for figure in FIGURES:
+        marks = at.run(f"document.querySelectorAll('#{figure} .chart svg .role-mark path, #{figure} .chart svg .role-mark text').length")
+        assert marks > 3, figure
+    assert "Ofan" in words(at, "lines_f")
+    assert "a band" in words(at, "dots_f")
+    assert "default" in words(at, "rows_f")
+    assert "healthy" in words(at, "heat_f")
+    assert at.run("document.getElementById('count').textContent") == "4 of 4 figures, 4 of 4 schemes"
+
+
+def test_a_figure_that_cannot_be_drawn_shows_its_picture_and_says_so(at):
+    at.run("document.getElementById('spec-dots_f').textContent = '{'; document.getElementById('theme').value = 'dark'")
+    at.run("document.getElementById('theme').dispatchEvent(new Event('change'))")
+    at.until("document.getElementById('dots_f').dataset.drawn === 'failed'")
+    assert at.run("document.querySelector('#dots_f .chart img').getAttribute('src')") == "../figures/dots_f.svg"
+    assert len(at.problems) >= 1
+    assert all("dots_f" in problem or "figures/dots_f.svg" in problem for problem in at.problems)
+    at.run("localStorage.clear()")
+    at.problems.clear()
+
+
+def test_schemes_are_taken_out_of_every_figure_and_come_back(at):
+    before = {figure: words(at, figure) for figure in FIGURES}
+    click(at, scheme("OPS (host random)"))
+    for figure in FIGURES:
+        assert "OPS (host random)" in before[figure]
+        assert "OPS (host random)" not in words(at, figure) or figure == "rows_f"  # whose legend names all
+    assert at.run("document.querySelectorAll('#lines_f tr[data-of-scheme]:not([hidden])').length") == 9
+    assert at.run("document.querySelector('[data-of=host]').getAttribute('aria-pressed')") == "false"
+    assert at.run("document.getElementById('count').textContent") == "4 of 4 figures, 3 of 4 schemes"
+    click(at, scheme("OPS (host random)"))
+    assert {figure: words(at, figure) for figure in FIGURES} == before
+
+
+def test_the_rows_that_stay_keep_their_height(at):
+    height = "document.querySelector('#dots_f svg').getBoundingClientRect().height"
+    before = at.run(height)
+    click(at, scheme("ECMP"))
+    at.until(f"Math.abs({height} - {before - 22}) < 1")
+
+
+def test_a_family_or_all_schemes_at_once(at):
+    click(at, "#none")
+    assert at.run(SHOWN) == []
+    assert "0 of 4 figures, 0 of 4 schemes" in at.run("document.getElementById('count').textContent")
+    click(at, "[data-of=rotation]")
+    assert at.run(SHOWN) == ["lines_f", "dots_f", "rows_f", "heat_f"]
+    at.until(DRAWN)
+    assert "OPS (host random)" not in words(at, "lines_f")
+    assert "Ofan" in words(at, "lines_f")
+    click(at, "#reset")
+    assert "OPS (host random)" in words(at, "lines_f")
+
+
+def test_figures_are_found_by_category_experiment_and_words(at):
+    click(at, '[data-category="Points"]')
+    assert at.run(SHOWN) == ["lines_f", "heat_f"]
+    assert at.run("document.querySelector('section[aria-label=Points]').hidden")
+    assert at.run("document.querySelector('li[data-for=dots_f]').hidden")
+    click(at, "#reset")
+    choose = "(() => {{ const e = document.getElementById('{0}'); e.value = '{1}'; e.dispatchEvent(new Event('{2}')) }})()"
+    at.run(choose.format("experiment", "sweep", "change"))
+    assert at.run(SHOWN) == ["lines_f", "rows_f"]
+    at.run(choose.format("text", "row CHOICE", "input"))
+    assert at.run(SHOWN) == ["rows_f"]
+    at.run(choose.format("text", "nothing of the kind", "input"))
+    assert at.run(SHOWN) == []
+    click(at, "#reset")
+    assert at.run(SHOWN) == FIGURES
+
+
+def test_a_link_to_a_figure_that_is_filtered_out_brings_it_back(at):
+    click(at, '[data-category="League"]')
+    assert "heat_f" not in at.run(SHOWN)
+    at.run("location.hash = '#heat_f'")
+    at.until("!document.getElementById('heat_f').hidden")
+    at.run("location.hash = ''")
+
+
+def centre(at, selector: str, nth: int = 0) -> list[float]:
+    at.run(f"document.querySelectorAll({json.dumps(selector)})[{nth}].scrollIntoView({{block: 'center', behavior: 'instant'}})")
+    return at.run(
+        f"(() => {{ const r = document.querySelectorAll({json.dumps(selector)})[{nth}].getBoundingClientRect();"
+        " return [r.left + r.width / 2, r.top + r.height / 2] })()"
+    )
+
+
+def test_a_mark_tells_its_values_and_a_click_isolates_its_scheme(at):
+    mark = "#dots_f .chart .mark-symbol path"
+    x, y = centre(at, mark)
+    at.mouse("mouseMoved", x, y)
+    at.until("!document.getElementById('tip').hidden")
+    tip = at.run("document.getElementById('tip').textContent")
+    assert "scheme" in tip
+    assert "95% from" in tip
+    faint = f"[...document.querySelectorAll('{mark}')].filter(p => Number(p.getAttribute('opacity')) < 0.5).length"
+    assert at.run(faint) == 0
+    at.mouse("mousePressed", x, y, button="left", clickCount=1)
+    at.mouse("mouseReleased", x, y, button="left", clickCount=1)
+    at.until(f"{faint} === 6")  # all but one of four, in both panels
+    at.mouse("mouseMoved", 2, 2)
+    at.until("document.getElementById('tip').hidden")
+
+
+def test_keys_reach_everything(at):
+    at.press("Tab", 9)
+    assert at.run("document.activeElement.textContent") == "Skip to the claims"
+    assert at.run("document.activeElement.getBoundingClientRect().left") >= 0
+    at.run(f"document.querySelector('{scheme('Ofan')}').focus()")
+    at.press(" ", 32, " ")
+    assert at.run("document.activeElement.getAttribute('aria-pressed')") == "false"
+    assert "Ofan" not in words(at, "lines_f")
+    at.press("Enter", 13, "\r")
+    assert at.run("document.activeElement.getAttribute('aria-pressed')") == "true"
+    at.run("document.querySelector('#lines_f .enlarge').focus()")
+    at.press("Enter", 13, "\r")
+    at.until("document.querySelector('dialog[open] svg')")
+    at.press("Escape", 27)
+    at.until("!document.querySelector('dialog[open]')")
+    assert at.run("document.activeElement.className") == "enlarge"
+    at.until("!document.querySelector('dialog svg')")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_figure_can_be_enlarged(at, width):
+    at.resize(width, 800, phone=width < 700)
+    at.until(DRAWN)
+    for figure in FIGURES:
+        click(at, f"#{figure} .enlarge")
+        at.until("document.querySelector('dialog[open] svg')", seconds=20)
+        assert at.run("document.activeElement.id") == "close"
+        click(at, "#close")
+
+
+def test_an_enlarged_chart_is_larger_and_zooms(at):
+    width = at.run("document.querySelector('#lines_f svg').getBoundingClientRect().width")
+    click(at, "#lines_f .enlarge")
+    at.until("document.querySelector('dialog svg')")
+    assert at.run("document.querySelector('dialog svg').getBoundingClientRect().width") > 1.1 * width
+    names = (
+        "[...document.querySelectorAll('dialog svg text')].filter(t => t.textContent === 'Ofan').map(t => t.getBoundingClientRect().top)"
+    )
+    ticks = "document.querySelector('dialog .role-axis-label').textContent"
+    before, places = at.run(ticks), at.run(names)
+    assert len(places) == 2
+    x, y = centre(at, "dialog .mark-line path")
+    for _ in range(4):
+        at.mouse("mouseWheel", x, y, deltaX=0, deltaY=-200)
+    at.until(f"{ticks} !== {json.dumps(before)}")
+    assert at.run(names) == places  # a legend now, not the ends of the lines
+    click(at, scheme("Ofan"))
+    click(at, "#close")
+    click(at, scheme("Ofan"))
+
+
+def test_the_dark_page_has_dark_charts(at):
+    at.prefer(prefers_color_scheme="dark")
+    at.until(f"document.documentElement.dataset.theme === 'dark' && {DRAWN}")
+    strokes = "[...document.querySelectorAll('#lines_f .mark-line path')].map(p => p.getAttribute('stroke').toLowerCase())"
+    ofan = palette.style("ofan").colour
+    assert lightened(ofan) in at.run(strokes)
+    assert ofan.lower() not in at.run(strokes)
+    ground = at.run("getComputedStyle(document.body).backgroundColor")
+    assert ground == "rgb({}, {}, {})".format(*(int(DARK["ground"][i : i + 2], 16) for i in (1, 3, 5)))
+    fills = at.run("[...document.querySelectorAll('#lines_f svg text')].map(t => t.getAttribute('fill'))")
+    assert min(palette.contrast(fill, DARK["ground"]) for fill in fills if fill.startswith("#")) >= palette.READABLE
+    # numbers on cells that are coloured by value keep their ink
+    inks = (
+        "[...document.querySelectorAll('#heat_f .mark-text text')].map(t => t.getAttribute('fill')).filter((v, i, a) => a.indexOf(v) === i)"
+    )
+    assert {"#ffffff", "#222222"} & set(at.run(inks))
+    at.run("document.getElementById('theme').value = 'light'; document.getElementById('theme').dispatchEvent(new Event('change'))")
+    at.until(f"document.documentElement.dataset.theme === 'light' && {DRAWN}")
+    assert ofan.lower() in at.run(strokes)
+    at.run("localStorage.clear()")
+
+
+def test_it_is_printed_light_and_whole(at):
+    at.prefer(prefers_color_scheme="dark")
+    at.run("dispatchEvent(new Event('beforeprint'))")
+    at.until(f"document.documentElement.dataset.theme === 'light' && {DRAWN}")
+    assert at.run("[...document.querySelectorAll('article.figure')].every(f => f.dataset.drawn.endsWith('light'))")
+    at.run("dispatchEvent(new Event('afterprint'))")
+    at.until(f"document.documentElement.dataset.theme === 'dark' && {DRAWN}")
+
+
+@pytest.mark.parametrize("width", [360, 390, 768])
+def test_a_narrow_screen_scrolls_charts_and_not_the_page(at, width):
+    at.resize(width, 800, phone=width < 700)
+    at.until(DRAWN)
+    at.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert at.run("document.documentElement.scrollWidth") <= width
+    fits = "[...document.querySelectorAll('#lines_f svg, #dots_f svg')].every(s => s.getBoundingClientRect().right <= innerWidth)"
+    assert at.run(fits)
+    if width < 700:
+        # Panels below each other, each with the names that only the first one has on a wide screen.
+        assert at.run("document.querySelectorAll('#dots_f svg').length") == 2
+        assert words(at, "dots_f").count("ECMP") == 2
+        click(at, scheme("ECMP"))
+        assert words(at, "dots_f").count("ECMP") == 0
+
+
+def test_readers_of_screens_find_their_way(at):
+    nodes = [n for n in at("Accessibility.getFullAXTree")["nodes"] if not n["ignored"]]
+
+    def value(node, key):
+        return node.get(key, {}).get("value")
+
+    roles = [value(n, "role") for n in nodes]
+    for role in ("banner", "main", "navigation", "complementary", "table", "status"):
+        assert role in roles
+    for node in nodes:
+        if value(node, "role") in ("button", "link", "image", "combobox", "searchbox", "article", "region"):
+            assert value(node, "name"), node
+    charts = [value(n, "name") for n in nodes if value(n, "role") == "image" and (value(n, "name") or "").startswith("Chart")]
+    assert charts[0] == "Chart: Queues grow with the message. Its values are in the table below."
+    assert len(charts) == len(FIGURES)
+    pressed = [n for n in nodes if any(p["name"] == "pressed" for p in n.get("properties", []))]
+    assert len(pressed) == 4 + 3 + 4  # schemes, categories, families
+
+
+def test_without_scripts_there_are_pictures_and_all_claims(opened, file):
+    opened.prefer(prefers_color_scheme="light")
+    opened("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        opened.open(file)
+        nodes = opened("Accessibility.getFullAXTree")["nodes"]
+        names = [n.get("name", {}).get("value", "") for n in nodes if n.get("role", {}).get("value") == "image"]
+        assert [name for name in names if name.startswith("Queues grow with the message made up 3 seeds")]
+        assert len(names) >= len(FIGURES)
+        buttons = [n for n in nodes if n.get("role", {}).get("value") == "button" and not n["ignored"]]
+        assert buttons == []
+        text = " ".join(n.get("name", {}).get("value", "") for n in nodes)
+        assert "Queues grow" in text
+    finally:
+        opened("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def test_no_two_schemes_of_the_filter_look_alike(at):
+    looks = at.run("[...document.querySelectorAll('[data-scheme] svg')].map(s => s.outerHTML)")
+    assert len(looks) == 4
+    assert all(a != b for a, b in itertools.combinations(looks, 2))

@@ -1,0 +1,267 @@
+"""The report's page as text: nothing is lost on the way from a figure to it, every link leads somewhere, nothing comes from a network."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+import small_report
+
+from ofancore import palette, report_page
+from ofancore.config import load_config
+from ofancore.errors import OfanError
+from ofancore.figures import MissingRun
+from ofancore.report_charts import DARK, LIGHT, SEEN, adapted, dark_colours, lightened, schemes_in, spec_in
+from ofancore.report_html import SWATCHES, TABLE_ROWS, VERDICTS
+from ofancore.report_page import Results, Unreadable, contents, page, prose
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    return small_report.make(tmp_path_factory.mktemp("small"))
+
+
+def results(folder: Path) -> Results:
+    return Results(folder, small_report.PLAN, folder.parent / "captions")
+
+
+@pytest.fixture(scope="module")
+def text(folder) -> str:
+    return page(results(folder))
+
+
+class Reader(HTMLParser):
+    """Elements in order, with what encloses them; void elements are not closed."""
+
+    VOID = ("meta", "link", "img", "br", "input")
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.open, self.elements, self.ids = [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        self.elements.append((tag, found, tuple(self.open)))
+        if "id" in found:
+            self.ids.append(found["id"])
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes), tuple(self.open)))
+
+    def handle_endtag(self, tag):
+        assert self.open[-1] == tag, (self.open[-3:], tag)
+        self.open.pop()
+
+    def all(self, tag: str) -> list[dict]:
+        return [attributes for name, attributes, _ in self.elements if name == tag]
+
+
+def test_the_chart_in_a_figures_page_is_the_one_that_was_drawn(folder):
+    for name, (chart, _) in small_report.drawn().items():
+        assert spec_in((folder / "figures" / f"{name}.html").read_text()) == json.loads(json.dumps(chart.to_dict()))
+    with pytest.raises(ValueError, match="no chart"):
+        spec_in("<html></html>")
+
+
+def test_only_marks_of_schemes_are_filtered_and_their_rows_keep_their_height(folder):
+    made = results(folder)
+    spec, title = adapted(made.specs["dots_f"])
+    assert title["text"] == ["Ofan < OPS"]
+    assert "title" not in spec
+    assert {"name": "hidden", "value": []} in spec["params"]
+    assert [panel["height"] for panel in spec["concat"]] == [{"step": 22}] * 2
+    for panel in spec["concat"]:
+        for layer in panel["layer"]:
+            of_a_scheme = layer["encoding"].get("y", {}).get("field") == "scheme"
+            assert ("transform" in layer) == of_a_scheme
+    lines, _ = adapted(made.specs["lines_f"])
+    assert [panel["height"] for panel in lines["concat"]] == [250, 250]
+    assert made.specs["lines_f"]["title"]["text"] == ["Queues grow", "with the message"]  # as it was
+
+
+def test_schemes_are_known_by_their_names_and_laws_are_none(folder):
+    made = results(folder)
+    assert schemes_in(made.specs["lines_f"], made.known) == ["ECMP", "OPS (host random)", "Ofan", "mine"]
+    assert list(made.schemes) == ["ECMP", "OPS (host random)", "Ofan", "mine"]
+
+
+def test_colours_are_seen_and_words_are_read_on_both_grounds():
+    dark, light = DARK["ground"], LIGHT["ground"]
+    colours = [style.colour for style in palette.STYLES.values()] + list(palette.OTHER)
+    for colour in colours:
+        assert palette.contrast(lightened(colour), dark) >= SEEN
+        assert lightened(colour) == colour or palette.contrast(colour, dark) < SEEN
+    turned = dark_colours(colours)
+    assert set(turned["marks"]) >= set(colours)
+    for colour in colours:
+        assert palette.contrast(turned["words"][palette.text_colour(colour)], dark) >= palette.READABLE
+    for name in ("ink", "faint", "link"):
+        assert palette.contrast(LIGHT[name], light) >= palette.READABLE
+        assert palette.contrast(LIGHT[name], LIGHT["raised"]) >= palette.READABLE
+        assert palette.contrast(DARK[name], dark) >= palette.READABLE
+        assert palette.contrast(DARK[name], DARK["raised"]) >= palette.READABLE
+    for on_light, on_dark, _ in VERDICTS.values():
+        assert palette.contrast(on_light, light) >= palette.READABLE
+        assert palette.contrast(on_dark, dark) >= palette.READABLE
+
+
+def test_lightened_schemes_stay_apart():
+    shades = [lightened(style.colour) for label, style in palette.STYLES.items() if label != "pofan2"]
+    assert len(set(shades)) == len(shades)
+
+
+def test_every_marker_has_a_swatch():
+    assert {style.marker for style in palette.STYLES.values()} <= set(SWATCHES)
+
+
+def test_a_caption_is_a_heading_and_text(tmp_path):
+    assert prose("**A heading.** Text with ``code``.", tmp_path)[0] == "A heading"
+    assert "Text with" in prose("**A heading.** Text with ``code``.", tmp_path)[1]
+    assert prose("Title\n=====\n\nText.", tmp_path)[0] == "Title"
+    assert prose("No heading.", tmp_path) == ("", "<p>No heading.</p>")
+    with pytest.raises(Unreadable, match=r"x\.rst.*Inline strong"):
+        prose("**never closed", Path("x.rst"))
+
+
+@pytest.mark.parametrize("config", ["paper", "smoke", "full"])
+def test_captions_of_all_figures_can_be_shown(config):
+    plan = contents(load_config(ROOT / "config" / f"{config}.yaml", scenarios=False))
+    for name in ["workflow", "claims", *plan["figures"]]:
+        file = ROOT / "workflow" / "report" / f"{name}.rst"
+        heading, body = prose(file.read_text(), file)
+        assert heading or name == "claims"
+        assert body
+
+
+def test_the_page_is_well_formed_and_its_links_lead_somewhere(folder, text):
+    read = Reader(text)
+    assert read.open == []
+    assert len(set(read.ids)) == len(read.ids)
+    for link in read.all("a"):
+        target = link["href"]
+        if target.startswith("#"):
+            assert target[1:] in read.ids
+        else:
+            assert (folder / "report" / target).resolve().exists(), target
+    for attributes in read.all("div") + read.all("section") + read.all("article"):
+        for name in attributes.get("aria-labelledby", "").split():
+            assert name in read.ids
+
+
+def test_the_page_loads_nothing(text):
+    read = Reader(text)
+    assert [s for s in read.all("script") if "src" in s] == []
+    assert [link["href"] for link in read.all("link")] == ["data:,"]
+    assert all(image["src"].startswith("../figures/") for image in read.all("img"))  # within noscript
+    assert [where for tag, _, where in read.elements if tag == "img" and "noscript" not in where] == []
+    assert "@import" not in text.split("</style>")[0]
+    assert "url(" not in text.split("</style>")[0]
+
+
+def test_headings_are_in_order_and_controls_are_named(text):
+    read = Reader(text)
+    levels = [int(tag[1]) for tag, _, where in read.elements if re.fullmatch("h[1-6]", tag) and "dialog" not in where]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(b <= a + 1 for a, b in itertools.pairwise(levels))
+    labelled = {label["for"] for label in read.all("label")}
+    assert {control["id"] for control in read.all("input") + read.all("select")} <= labelled
+    assert all(image.get("alt") for image in read.all("img"))
+    assert [tag for tag in ("header", "main", "nav", "aside", "dialog") if not read.all(tag)] == []
+    assert all(button.get("aria-pressed") == "true" for button in read.all("button") if "toggle" in button.get("class", ""))
+
+
+def test_claims_come_first_with_every_check(text):
+    assert text.index('id="claims"') < text.index('id="figures"') < text.index('id="runs"')
+    claims = text[text.index('<section id="claims"') : text.index('<section id="figures"')]
+    assert claims.count("at most 200 &lt;ns&gt;") == 2
+    assert "100 [97.5, 102]" in claims
+    assert "≤ 200" in claims
+    assert "≥ 300" in claims
+    assert 'class="chip v-partly"' in claims
+    assert 'class="chip v-unmeasured"' in claims
+    assert "1 of 2" in claims
+
+
+def test_a_claim_leads_to_its_figures_and_back(text):
+    claims = text[text.index('<section id="claims"') : text.index('<section id="figures"')]
+    first, second = claims[claims.index('<article class="claim" id="claim-C1"') :].split('<article class="claim" id="claim-C2"')
+    assert re.findall(r'href="#(\w+)"', first) == ["lines_f", "rows_f"]  # the one that it names, one whose runs it measures
+    assert re.findall(r'href="#(\w+)"', second) == ["lines_f", "dots_f"]  # one whose caption names it
+    for name, back in (("lines_f", ["C1", "C2"]), ("dots_f", ["C2"]), ("rows_f", ["C1"]), ("heat_f", [])):
+        figure = text[text.index(f'<article class="figure" id="{name}"') :].split("</article>")[0]
+        assert re.findall(r'href="#claim-(\w+)"', figure) == back
+
+
+def test_long_tables_are_cut_and_say_so(text):
+    def shown(name: str) -> str:
+        return text[text.index(f'<article class="figure" id="{name}"') :].split("</article>")[0]
+
+    assert shown("heat_f").count("<tr data-of-scheme") == TABLE_ROWS
+    assert "Show as table (80 rows)" in shown("heat_f")
+    assert "The first 60; all are in" in shown("heat_f")
+    assert shown("lines_f").count("<tr data-of-scheme") == 12
+    assert '<tr data-of-scheme="OPS (host random)"><td>OPS (host random)</td>' in shown("lines_f")
+
+
+def test_the_page_says_what_made_it(text):
+    assert "0123456789abcdef" in text
+    assert "What grows, and &quot;how&quot; &lt;fast&gt;." in text
+    assert "<code>sweep</code>, 12 runs" in text
+
+
+def test_the_same_results_give_the_same_bytes(folder, text):
+    assert page(results(folder)) == text
+
+
+@pytest.mark.parametrize(
+    ("path", "what"),
+    [
+        ("claims.json", "missing"),
+        ("figures/dots_f.html", "missing"),
+        ("tables/rows_f.csv", "missing"),
+        ("raw/sweep/ops.parquet", "missing"),
+    ],
+)
+def test_what_is_missing_is_named(folder, path, what):
+    file = folder / path
+    kept = file.read_bytes()
+    try:
+        file.unlink()
+        with pytest.raises(OfanError, match=rf"{re.escape(path)}: {what}"):
+            page(results(folder))
+    finally:
+        file.write_bytes(kept)
+
+
+def test_what_cannot_be_read_is_named(folder):
+    for path, error in (("figures/dots_f.html", Unreadable), ("raw/sweep/ops.parquet", MissingRun)):
+        file = folder / path
+        kept = file.read_bytes()
+        try:
+            file.write_bytes(kept[: len(kept) // 2] if path.endswith("parquet") else b"<html>")
+            with pytest.raises(error, match=rf"{re.escape(path)}: not readable"):
+                page(results(folder))
+        finally:
+            file.write_bytes(kept)
+
+
+def test_the_command_writes_the_page_or_one_line(folder, text, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(report_page, "CAPTIONS", folder.parent / "captions")
+    command = ["--contents", json.dumps(small_report.PLAN), "--results", str(folder)]
+    assert report_page.main([*command, "--out", str(tmp_path / "page.html")]) == 0
+    assert (tmp_path / "page.html").read_text() == text
+    assert report_page.main(["--contents", json.dumps(small_report.PLAN), "--results", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert report_page.main(["--config", str(tmp_path / "none.yaml")]) == 2
+    assert "none.yaml" in capsys.readouterr().err
