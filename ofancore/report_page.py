@@ -20,8 +20,8 @@ from string import Template
 from ofancore.config import ROOT, Config, load_config
 from ofancore.errors import OfanError
 from ofancore.figures import ANEW, MissingRun
+from ofancore.files import write_file
 from ofancore.palette import STYLES, Style, name_of, style
-from ofancore.plan import write_file
 from ofancore.reading import parse_json
 from ofancore.report_charts import DARK, LIGHT, adapted, dark_colours, schemes_in, spec_in
 from ofancore.report_html import VERDICTS, categories_of, claims_html, e, figure_html, filters_html, list_html, runs_html
