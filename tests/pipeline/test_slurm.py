@@ -79,7 +79,7 @@ def test_a_cluster_makes_the_same_bytes_and_survives_a_killed_job(tmp_path):
             try:
                 killed = kill_one(slurm, cluster, process)
                 local.run()
-                assert process.wait(240) == 0, said(tmp_path) + slurm.logs()
+                assert process.wait(600) == 0, said(tmp_path) + slurm.logs()
             finally:
                 process.kill()
                 process.wait()
@@ -102,7 +102,7 @@ def test_a_cluster_makes_the_same_bytes_and_survives_a_killed_job(tmp_path):
 
 def kill_one(slurm: Slurm, cluster: Checkout, process: subprocess.Popen) -> str:
     """Kill all processes of a job that has made one of its runs and not yet all; its number."""
-    end = time.monotonic() + 240
+    end = time.monotonic() + 600
     while process.poll() is None and time.monotonic() < end:
         if any((cluster.folder / "out/raw").rglob("*.parquet")):
             running = slurm("squeue", "-h", "-t", "running", "-o", "%i|%k").split()
