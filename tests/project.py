@@ -84,5 +84,5 @@ class Project:
         criteria = json_text({key: claim.model_dump(mode="json") for key, claim in config.claims.items()})
         assert claims.main(["--source", json.dumps(source), "--claims", criteria, "--out", str(results / "claims")]) == 0
         (results / "report").mkdir(exist_ok=True)
-        (results / "report/report.html").write_text("<html></html>")
+        (results / "report/index.html").write_text("<html></html>")
         assert compare.main(["--config", str(self.config), "--results", str(results)]) == 0

@@ -344,9 +344,7 @@ def test_what_is_wrong_with_a_choice_of_uplinks_is_said(function, said):
             {"choose_uplink": lambda: 0, "registers_per_switch": lambda s: 1},
             r"registers_per_switch of mine = '.*': must not raise \(TypeError",
         ),
-        ({"choose_uplink": lambda: 0, "registers_per_switch": 1 << 24}, "registers_per_switch of mine = 16777216: needs 1.0 GiB for 16"),
         ({"next_label": lambda: 0, "registers_per_flow": 1 << 24 + 1}, "registers_per_flow of mine = .*: must be an integer from 0 to"),
-        ({"next_label": lambda: 0, "registers_per_flow": 1 << 24}, "registers_per_flow of mine = 16777216: needs 2.0 GiB for 16 flows"),
         ({"choose_uplink": lambda: 0, "pointers_per_switch": -1}, "pointers_per_switch of mine = -1: must be an integer from 0"),
         ({"choose_uplink": lambda: 0, "par": lambda shape: shape.nothing}, "par of mine = '.*': must not raise .AttributeError"),
     ],
@@ -358,6 +356,22 @@ def test_what_else_is_wrong_is_said(functions, said):
 
     with pytest.raises(ScenarioError, match=said):
         registered_and_run()
+
+
+@pytest.mark.parametrize(
+    ("functions", "said"),
+    [
+        (
+            {"choose_uplink": lambda: 0, "registers_per_switch": 1 << 24},
+            "registers_per_switch of mine = 16777216: needs .* GiB for 36 switches",
+        ),
+        ({"next_label": lambda: 0, "registers_per_flow": 1 << 24}, "registers_per_flow of mine = 16777216: needs .* GiB for 54 flows"),
+    ],
+)
+def test_registers_that_take_too_much_memory_are_refused(functions, said):
+    own.register("mine", **functions)
+    with pytest.raises(ScenarioError, match=said):
+        run("mine", fabric={"radix": 6})
 
 
 @pytest.mark.parametrize("threads", [1, 2])
