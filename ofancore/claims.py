@@ -147,6 +147,8 @@ def measured(check: dict) -> str:
 def scope(groups: list[Group]) -> str:
     """What the verdicts rest on: a smaller grid must not pass for the paper's."""
     scenarios = [s for g in groups for s in expand(g)]
+    if not scenarios:
+        return "From no runs."
     sizes, seeds = [hosts(s) for s in scenarios], [g.seeds for g in groups]
     return f"From {len(scenarios):,} runs, on {extent(sizes)} hosts, with {extent(seeds)} seeds a point."
 

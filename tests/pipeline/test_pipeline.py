@@ -5,6 +5,7 @@ The tests of this file build on each other's results and run in order, in one pr
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import os
@@ -77,7 +78,7 @@ def test_figures_say_what_made_them(checkout, first):
 
 def test_unpacked_from_an_archive_nothing_is_to_be_done(checkout, first, tmp_path):
     """Files of one age, and without what Snakemake keeps."""
-    there = Checkout.__new__(Checkout)
+    there = copy.copy(checkout)
     there.folder = tmp_path / "unpacked"
     shutil.copytree(checkout.folder, there.folder, ignore=shutil.ignore_patterns(".snakemake", ".progress", "*.log", "__pycache__"))
     for path in there.folder.rglob("*"):

@@ -91,6 +91,7 @@ def together(group):
 localrules:  # of a cluster's jobs: seconds, and compilers of P4 that are on this machine
     p4_reports,
     claims,
+    page,
 
 
 wildcard_constraints:
