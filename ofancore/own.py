@@ -11,14 +11,19 @@ What functions are given, and what they may do, is said in README.md under "Your
 
 from __future__ import annotations
 
+import difflib
 import functools
+import inspect
 
 from ofancore import palette
 from ofancore.balancers import definitions
 from ofancore.balancers.definitions import names
 from ofancore.balancers.views import leads, queue, random_below, random_bits, random_label, slot, slots_of
 from ofancore.bits import hash_below, mix32
+from ofancore.errors import ScenarioError
 from ofancore.units import ticks
+
+KEYS = list(inspect.signature(definitions.register).parameters)[1:]
 
 __all__ = [
     "forget",
@@ -39,6 +44,12 @@ __all__ = [
 
 @functools.wraps(definitions.register)
 def register(name: str, **keys) -> None:
+    for key in keys:
+        if key not in KEYS:
+            near = difflib.get_close_matches(key, KEYS, 1)
+            raise ScenarioError(
+                f"register of {name}", key, f"is no setting; did you mean {near[0]}?" if near else f"may be {', '.join(KEYS)}"
+            )
     definitions.register(name, **keys)
     palette.TITLES[name] = keys.get("title") or name
 

@@ -382,6 +382,11 @@ def test_the_lowest_node_that_failed_is_told_with_any_number_of_threads(threads)
     assert run("rsq").finished  # what failed leaves nothing behind
 
 
+def test_a_setting_that_does_not_exist_is_refused():
+    with pytest.raises(ScenarioError, match="register of mine = 'register_per_switch': is no setting; did you mean registers_per_switch"):
+        own.register("mine", choose_uplink=lambda: 0, register_per_switch=1)
+
+
 @pytest.mark.parametrize("name", ["ofan", "own", "Mine", "", "a b", None])
 def test_names(name):
     with pytest.raises(ScenarioError, match="name = "):
