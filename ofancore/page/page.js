@@ -38,7 +38,7 @@ const seen = new IntersectionObserver(
 );
 
 // What is out of sight is drawn while nothing else is to be done, so that the page can be printed whole.
-const whenIdle = window.requestIdleCallback ?? ((task) => setTimeout(task, 50));
+const whenIdle = window.requestIdleCallback ? (task) => requestIdleCallback(task, { timeout: 500 }) : (task) => setTimeout(task, 50);
 let waiting = false;
 function drawRest() {
   if (waiting) return;
@@ -170,7 +170,9 @@ byId("theme").addEventListener("change", ({ target }) => {
 system.addEventListener("change", paint);
 addEventListener("scroll", () => { byId("tip").hidden = true; }, { passive: true });
 let resizing;
-addEventListener("resize", () => { clearTimeout(resizing); resizing = setTimeout(redrawSeen, 150); });
+// A box may change its width without the window, when what is beside it changes.
+const resized = new ResizeObserver(() => { clearTimeout(resizing); resizing = setTimeout(redrawSeen, 150); });
+for (const figure of figures) resized.observe(figure.querySelector(".box"));
 let before;
 addEventListener("beforeprint", () => { before = chosen; chosen = "light"; root.dataset.theme = "light"; drawAll(); });
 addEventListener("afterprint", () => { chosen = before; paint(); });

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 from pathlib import Path
 
 import browser
@@ -155,11 +156,21 @@ def centre(at, selector: str, nth: int = 0) -> list[float]:
     )
 
 
+def hover(at, mark: str) -> tuple[float, float]:
+    """Move the mouse over a mark until it tells something: a chart that is drawn anew meanwhile has not heard of it."""
+    end = time.monotonic() + browser.SECONDS
+    while at.run("document.getElementById('tip').hidden"):
+        assert time.monotonic() < end
+        at.mouse("mouseMoved", 1, 1)
+        x, y = centre(at, mark)
+        at.mouse("mouseMoved", x, y)
+        time.sleep(0.2)
+    return x, y
+
+
 def test_a_mark_tells_its_values_and_a_click_isolates_its_scheme(at):
     mark = "#dots_f .chart .mark-symbol path"
-    x, y = centre(at, mark)
-    at.mouse("mouseMoved", x, y)
-    at.until("!document.getElementById('tip').hidden")
+    x, y = hover(at, mark)
     tip = at.run("document.getElementById('tip').textContent")
     assert "scheme" in tip
     assert "95% from" in tip
