@@ -19,7 +19,7 @@ import numpy as np
 
 from ofancore.errors import OfanError
 from ofancore.fabric import Fabric
-from ofancore.palette import contrast, name_of, style, text_colour
+from ofancore.palette import lightened, name_of, style, text_colour
 from ofancore.scenario import Scenario
 from ofancore.simulate import simulate
 from ofancore.timeline import Timeline, record
@@ -139,8 +139,8 @@ def data_of(runs: dict[str, Timeline]) -> dict[str, Any]:
             "label": label,
             "name": name_of(label),
             "colour": text_colour(style(label).colour),
-            "colour_dark": lighter(style(label).colour),
-            "dash": "" if style(label).dash == (1, 0) else " ".join(map(str, style(label).dash)),
+            "colour_dark": lightened(style(label).colour, DARK_GROUND, READABLE),
+            "dash": style(label).dasharray,
             "frames": base64.b64encode(np.floor(queue / quantum + 1e-9).astype(np.uint8).tobytes()).decode(),
             "longest": np.round(queue.max(axis=1), 2).tolist(),
         }
@@ -180,15 +180,6 @@ def data_of(runs: dict[str, Timeline]) -> dict[str, Any]:
 def _node(x: float, y: float, host: bool) -> str:
     r = 2 if host else 5
     return f"M{x - r:.1f} {y - r:.1f}h{2 * r}v{2 * r}h{-2 * r}z"
-
-
-def lighter(colour: str) -> str:
-    """The colour, lightened until words in it can be read on the page's dark ground."""
-    share, shade = 0.0, colour
-    while contrast(shade, DARK_GROUND) < READABLE:
-        share += 0.01
-        shade = "#" + "".join(f"{round(c + share * (255 - c)):02x}" for c in (int(colour[i : i + 2], 16) for i in (1, 3, 5)))
-    return shade
 
 
 def frame(text: str, height: int = 650):

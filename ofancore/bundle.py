@@ -24,7 +24,7 @@ from ofancore import __version__
 from ofancore.config import ROOT, Config, load_config
 from ofancore.console import exit_status
 from ofancore.crate import crate, times_of
-from ofancore.errors import OfanError
+from ofancore.expected import Incomplete
 from ofancore.figures import read_group
 from ofancore.files import write_whole
 from ofancore.provenance import DECISIVE, commit, record_in, said, sha256
@@ -45,10 +45,6 @@ NOT_CODE = (
     "dist",
 )
 EARLIEST = 315532800  # 1980: what archives without a commit are dated
-
-
-class Incomplete(OfanError):
-    """Results that are no complete run."""
 
 
 def code_files(root: Path, known: dict | None) -> list[str]:

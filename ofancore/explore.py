@@ -122,7 +122,7 @@ def table(runs: dict[str, Timeline]) -> str:
     rows = []
     for label, values in shown.iterrows():
         look, result = style(label), runs[label].result
-        dash = "" if look.dash == (1, 0) else f' stroke-dasharray="{" ".join(map(str, look.dash))}"'
+        dash = look.dasharray and f' stroke-dasharray="{look.dasharray}"'
         line = f'<svg width="40" height="12"><path d="M3 6H37" stroke="{look.colour}" stroke-width="2.5"{dash}/></svg>'
         texts = [f"{value:,.1f}" if name not in ("lost", "sent again") else f"{value:,.0f}" for name, value in values.items()]
         if not result.finished:

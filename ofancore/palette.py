@@ -17,6 +17,11 @@ class Style:
     dash: tuple[int, ...]
     marker: str
 
+    @property
+    def dasharray(self) -> str:
+        """The dash as SVG has it; empty for a solid line."""
+        return "" if self.dash == SOLID else " ".join(map(str, self.dash))
+
 
 SOLID, DASHED, DOTTED, MIXED = (1, 0), (6, 3), (2, 2), (8, 3, 2, 3)
 # Okabe-Ito: blue #0072B2, sky #56B4E9, vermilion #D55E00, orange #E69F00, bluish green #009E73; the rest are their tints and shades.
@@ -83,6 +88,16 @@ def contrast(colour: str, ground: str = "#ffffff") -> float:
     """Contrast of two colours (WCAG 2): 1 for the same one, 21 for black on white."""
     dark, light = sorted((luminance(colour), luminance(ground)))
     return (light + 0.05) / (dark + 0.05)
+
+
+def lightened(colour: str, ground: str, least: float) -> str:
+    """The colour, mixed with white until its contrast with a dark ground is enough. What was darker stays paler: members of a family
+    do not fall together, as they would at one lightness and full saturation."""
+    share, shade = 0.0, colour
+    while contrast(shade, ground) < least:
+        share += 0.01
+        shade = "#" + "".join(f"{round((1 - share) * int(colour[i : i + 2], 16) + share * 255):02x}" for i in (1, 3, 5))
+    return shade
 
 
 def text_colour(colour: str) -> str:

@@ -17,12 +17,13 @@ import resource
 import statistics
 import subprocess
 import sys
-from pathlib import Path
 
-from ofancore.config import load_config
+import numpy as np
+
+from ofancore.config import ROOT, load_config
 from ofancore.plan import expand
+from ofancore.scenario import Scenario
 
-ROOT = Path(__file__).resolve().parents[1]
 SCHEMES = ("ecmp", "ops_64", "reps_64", "spectrum_ar", "ofan")
 ON_LARGEST = ("ops_64", "reps_64", "ofan")
 LARGER = (16, 32)  # radixes that the experiment does not have
@@ -39,12 +40,6 @@ seconds = time.process_time() - start
 pairs = result.flows[["src", "dst", "packets"]].values.tolist()
 print(json.dumps([seconds, pairs, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
 """
-
-
-def hops(src: int, dst: int, radix: int) -> int:
-    """Links on a shortest path between two hosts of a full three-tier fat tree."""
-    edge, pod = radix // 2, radix**2 // 4
-    return 2 if src // edge == dst // edge else 4 if src // pod == dst // pod else 6
 
 
 def timed(scenario: dict) -> tuple[float, float, list, float]:
@@ -75,8 +70,8 @@ def main() -> None:
     out.writerow(["scheme", "hosts", "repeats", "user_s", "simulate_s", "peak_rss_mb", "data_packets", "data_hops"])
     for label, radix, repeats, scenario in sorted(cases(), key=lambda case: case[1]):
         user, seconds, flows, memory = zip(*(timed(scenario) for _ in range(repeats)))
-        packets = sum(n for *_, n in flows[0])
-        links = sum(n * hops(src, dst, radix) for src, dst, n in flows[0])
+        src, dst, n = np.array(flows[0]).T
+        packets, links = n.sum(), (n * Scenario.from_dict(scenario).shape.hops(src, dst)).sum()
         times = [f"{statistics.median(x):.3f}" for x in (user, seconds)]
         out.writerow([label, radix**3 // 4, repeats, *times, f"{max(memory):.0f}", packets, links])
         sys.stdout.flush()

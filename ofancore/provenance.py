@@ -208,7 +208,7 @@ def explained(path: str | Path) -> tuple[dict, Path]:
     path = Path(path)
     data = read_bytes(path, "FILE")
     where = Path(os.path.abspath(path)).parent.parent
-    if path.suffix in (".json", ".csv"):
+    if Path(os.path.abspath(path)).parent.name in ("numbers", "tables"):
         picture = where / "figures" / f"{path.stem}.svg"
         found = record_in(read_bytes(picture, "FILE")) if picture.is_file() else None
         if found is None:

@@ -6,7 +6,8 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-from ofancore.palette import contrast, text_colour
+from ofancore import palette
+from ofancore.palette import text_colour
 from ofancore.theme import FAINT, GRID, INK
 
 HIDDEN = "indexof(hidden, datum.scheme) < 0"  # what a mark's scheme must fulfil; the page sets `hidden`
@@ -70,13 +71,8 @@ def schemes_in(spec: dict, known) -> list[str]:
 
 
 def lightened(colour: str, least: float = SEEN) -> str:
-    """The colour, mixed with white until its contrast with the dark ground is enough. What was darker stays paler: members of a family
-    do not fall together, as they would at one lightness and full saturation."""
-    share, shade = 0.0, colour
-    while contrast(shade, DARK["ground"]) < least:
-        share += 0.01
-        shade = "#" + "".join(f"{round((1 - share) * int(colour[i : i + 2], 16) + share * 255):02x}" for i in (1, 3, 5))
-    return shade
+    """The colour as it is on the page's dark ground."""
+    return palette.lightened(colour, DARK["ground"], least)
 
 
 def dark_colours(colours: Iterable[str]) -> dict[str, dict[str, str]]:

@@ -38,7 +38,7 @@ def chip(kind: str, words: str) -> str:
 
 def swatch(s: Style) -> str:
     """The line and the marker of a scheme."""
-    dash = "" if s.dash == (1, 0) else f' stroke-dasharray="{" ".join(map(str, s.dash))}"'
+    dash = s.dasharray and f' stroke-dasharray="{s.dasharray}"'
     return (
         f'<svg class="swatch" style="--light:{s.colour};--dark:{lightened(s.colour)}" viewBox="0 0 26 12" aria-hidden="true">'
         f'<path d="M0 6h26" stroke-width="1.8"{dash}/>{SWATCHES[s.marker]}</svg>'

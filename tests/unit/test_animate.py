@@ -12,7 +12,7 @@ import pytest
 
 from ofancore import OfanError, Scenario, ScenarioError, animate, cli, simulate
 from ofancore.fabric import Fabric
-from ofancore.palette import STYLES, contrast
+from ofancore.palette import STYLES, contrast, lightened
 
 SMALL = Scenario.from_dict({"fabric": {"radix": 4}, "workload": {"message_packets": 32}})
 FABRICS = [Fabric.build(4), Fabric.build(8), Fabric.build(6, oversubscription=3), Fabric.build(6, tiers=2), Fabric.build(4, 2, 2)]
@@ -116,7 +116,7 @@ def test_refusals():
 
 @pytest.mark.parametrize("label", STYLES)
 def test_names_can_be_read_on_the_dark_ground(label):
-    assert contrast(animate.lighter(STYLES[label].colour), animate.DARK_GROUND) >= animate.READABLE
+    assert contrast(lightened(STYLES[label].colour, animate.DARK_GROUND, animate.READABLE), animate.DARK_GROUND) >= animate.READABLE
 
 
 def test_the_command(tmp_path, capsys):
