@@ -201,6 +201,7 @@ def _animate(args) -> int:
     from ofancore import animate
     from ofancore.files import check_writable, write_whole
     from ofancore.jit import before_compiling
+    from ofancore.provenance import animation_record, embedded
     from ofancore.scenario import DEFAULTS, Scenario
 
     sets = args.set + ([f"seed={args.seed}"] if args.seed is not None else [])
@@ -216,8 +217,13 @@ def _animate(args) -> int:
     check_writable(args.out)
     with _interruptible(), before_compiling(_say_compiling):
         runs = animate.runs_of(scenario, args.schemes)
-    text = animate.page(runs)
-    write_whole(args.out, lambda temporary: Path(temporary).write_text(text))
+    page = animate.page(runs).encode()
+    given = [args.scenario] if args.scenario else []
+    options = [word for one in args.set for word in ("--set", one)] + (["--seed", str(args.seed)] if args.seed is not None else [])
+    command = ["ofancore", "animate", *given, *options, "--schemes", *args.schemes, "--out", args.out]
+    scenarios = {label: run.result.scenario.to_dict() for label, run in runs.items()}
+    record = animation_record(page, args.out, command, scenarios, args.scenario)
+    write_whole(args.out, lambda temporary: Path(temporary).write_bytes(embedded(page, "html", record)))
     return 0
 
 
