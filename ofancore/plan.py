@@ -102,6 +102,12 @@ def run_hops(scenario: dict) -> float:
     return 12.0 * flows * m
 
 
+def sends_one_packet(scenario: dict) -> bool:
+    """Whether a run sends a single data packet, which sets up all state of the switches and shows nothing of queues."""
+    workload = scenario.get("workload", {})
+    return workload.get("kind") == "pairs" and len(workload.get("pairs") or []) == 1 and workload.get("message_packets") == 1
+
+
 def drawn_packets(scenario: dict) -> int:
     """Data packets of a workload that is easier drawn than counted; drawn once for all schemes and failures that it runs under."""
     return _packets_of(json.dumps({part: scenario[part] for part in ("fabric", "packet", "workload") if part in scenario}))

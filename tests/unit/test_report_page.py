@@ -265,7 +265,9 @@ def test_the_command_writes_the_page_or_one_line(folder, text, tmp_path, capsys,
     assert report_page.main(command) == 0
     assert cli.main(["explain", str(folder / "report/index.html"), "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
-    assert set(record["runs"]) == {f"raw/{name}/{label}.parquet" for name, e in small_report.PLAN["experiments"].items() for label in e["schemes"]}
+    assert set(record["runs"]) == {
+        f"raw/{name}/{label}.parquet" for name, e in small_report.PLAN["experiments"].items() for label in e["schemes"]
+    }
     assert set(record["now"]["files"].values()) | set(record["now"]["runs"].values()) == {"as then"}
     assert record["now"]["again"].startswith(".venv/bin/snakemake results/report/index.html ")
     assert record["now"]["by_hand"] == ".venv/bin/python -m ofancore.report_page --config config/paper.yaml --results results"
