@@ -1,12 +1,28 @@
-"""The order of tests: long ones first, so that workers (`-n 2`) end together.
-
-Groups (`xdist_group`), which one worker runs in order, are given out before all others by pytest-xdist itself, the largest first.
-"""
+"""The order of tests, and which of them stay together, when several processes share them (`-n 2`)."""
 
 from __future__ import annotations
 
 import pytest
 
+# Files whose tests share what takes long to make, or build on each other: one process each, in order. (pytest-xdist's own groups have no
+# effect with pytest 9.2, where the name that it gives to a test is not kept.)
+TOGETHER = ("tests/pipeline/test_pipeline.py", "tests/unit/test_report_browser.py")
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)  # stable: else they stay as they were
+    """Long tests first, so that processes end together; else they stay as they are."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Together(LoadScopeScheduling):
+        """Tests one by one, but for those files, which are given out first: the largest units are."""
+
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return file if file in TOGETHER else nodeid
+
+    return Together(config, log)

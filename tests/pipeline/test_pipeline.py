@@ -1,6 +1,6 @@
 """The pipeline on a grid of seconds, in a copy of the checkout: what runs, what reruns, what survives a kill.
 
-The tests of this file build on each other's results and run in order, in one process.
+The tests of this file build on each other's results and run in order, in one process (see conftest.py).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pytest
 import yaml
 from pipeline.checkout import CONFIG, ROOT, Checkout
 
-pytestmark = [pytest.mark.pipeline, pytest.mark.slow, pytest.mark.xdist_group("pipeline")]
+pytestmark = [pytest.mark.pipeline, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,6 @@ from ofancore.report_page import Results, page
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.slow,
-    pytest.mark.xdist_group("browser"),
     pytest.mark.skipif(browser.found() is None, reason="no Chromium on the PATH (Debian: apt-get install chromium)"),
 ]
 FIGURES = list(small_report.PLAN["figures"])
