@@ -3,7 +3,7 @@
 The engine can be left at any time and entered again. Here it runs a scenario once to the end, which gives the result, and a second time
 with a stop at every sample time; how a run is cut changes nothing in it. A queue is what a link has taken and not sent yet, ACKs and gaps
 included, the packet being sent with its rest; so it exceeds what an arriving packet finds (`Result.queue_max_bytes`) by up to one
-packet. As there, what waits at a degraded link is counted in bytes that a healthy one would send in that time.
+packet. As there, bytes are the time that what waits needs, times the link's rate at that moment.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ import numpy as np
 import pandas as pd
 
 from ofancore.engine import layout as c
-from ofancore.engine.world import World, build_world, grow_arena, grow_notes
+from ofancore.engine.world import World, advance, build_world
 from ofancore.errors import EngineError, ScenarioError
 from ofancore.fabric import LINK_CLASSES
+from ofancore.outcome import rates
 from ofancore.prepare import prepare
 from ofancore.result import Result
 from ofancore.scenario import Scenario
@@ -67,12 +68,14 @@ def record(scenario: Scenario, times_ns: Sequence[float] | None = None, samples:
     packet, per_byte = scenario.packet, ticks_per_byte(scenario.fabric.link_gbps)
     at_switch = scenario.shape.link_class > 0
     queue, sent = np.zeros((len(times), n_links)), np.zeros((len(times), n_links), np.int64)
-    w = build_world(prepare(scenario), 1)
+    inputs = prepare(scenario)
+    w = build_world(inputs, 1)
     status = c.TIME_LIMIT
     for row, now in enumerate(ticks(t) for t in times):
         if status == c.TIME_LIMIT:
             w, status = _run_until(w, now)
-        queue[row] = np.where(at_switch, np.maximum(w.link[:, c.FREE] - now, 0) / per_byte, 0)
+        rate = rates(inputs, len(inputs.cuts) and now > inputs.cuts[0, 0])
+        queue[row] = np.where(at_switch, np.maximum(w.link[:, c.FREE] - now, 0) * rate / per_byte, 0)
         sent[row] = w.link[:, c.COUNT] * (packet.payload_bytes + packet.header_bytes) + w.link[:, c.COUNT + 1] * packet.ack_bytes
     return Timeline(result, times, queue, sent)
 
@@ -88,19 +91,11 @@ def _checked(times_ns: Sequence[float], result: Result) -> np.ndarray:
 
 def _run_until(w: World, tick: int) -> tuple[World, int]:
     """(world, status) when all that happens before `tick` has happened, or all flows are done."""
-    from ofancore.engine.loop import run_serial
-
     w.conf[c.TIME_LIMIT_AT] = tick
-    while True:
-        status = run_serial(w)
-        if status == c.NEEDS_ARENA:
-            w = grow_arena(w)
-        elif status == c.NEEDS_NOTES:
-            w = grow_notes(w)
-        elif status in (c.TIME_LIMIT, c.FINISHED_ALL):
-            return w, status
-        else:
-            raise EngineError(f"a run that was cut ended with status {status}, the whole one did not")
+    w, status = advance(w)
+    if status not in (c.TIME_LIMIT, c.FINISHED_ALL):
+        raise EngineError(f"a run that was cut ended with status {status}, the whole one did not")
+    return w, status
 
 
 def queues(timeline: Timeline) -> pd.DataFrame:
