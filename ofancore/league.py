@@ -40,7 +40,7 @@ class Quantity:
 
 QUANTITIES = (
     Quantity("inflation", "percent", "CCT above the lower bound (%)", (0.3, 3000.0)),
-    Quantity("queue_max", "packets", "largest queue (packets)", (1.0, 400.0)),
+    Quantity("queue_max", "packets", "largest queue (packets)", (4.0, 400.0)),
     Quantity("dropped", "percent", "dropped (%)", (0.01, 10.0), 100.0),
     Quantity("reordered", "percent", "reordered (%)", (0.1, 100.0), 100.0),
 )
@@ -53,7 +53,7 @@ COSTS = {
     "switch_bytes": ("state a switch (B)", "max"),
     "host_bytes": ("state a host (B)", "max"),
 }
-DISTANCE = ("distance_percent", "distance_low_percent", "distance_high_percent")
+DISTANCE = ("distance_to_optimal_percent", "distance_to_optimal_low_percent", "distance_to_optimal_high_percent")
 DISTANCE_TITLE = "distance to optimal: mean CCT above the lower bound (%)"
 DISTANCE_NOTE = (
     "Ranked by the distance to optimal, the geometric mean over all settings of the CCT over its lower bound, less one; "

@@ -206,13 +206,15 @@ def docs_html(results) -> str:
     for path, (names, text) in results.docs.items():
         file = docstrings.link(path, results.folder / "report")
         items.append(
-            f"<details><summary>{e(', '.join(names))}: {e(text.splitlines()[0])}</summary>"
-            f'<div id="{docstrings.anchor(path)}"><p>Docstring of <a href="{e(file)}">{e(path)}</a></p>'
+            f'<details><summary>{e(", ".join(names))}</summary><div id="{docstrings.anchor(path)}"><p><a href="{e(file)}">{e(path)}</a></p>'
             f'<pre class="docstring">{e(text)}</pre></div></details>'
         )
     if not items:
         return ""
-    return f'<section id="schemes" aria-labelledby="schemes-title"><h2 id="schemes-title">Schemes</h2>{"".join(items)}</section>'
+    return (
+        '<section id="schemes" aria-labelledby="schemes-title"><h2 id="schemes-title">Schemes</h2>'
+        f"<p>What the files that implement them say: rule, paper, choices.</p>{''.join(items)}</section>"
+    )
 
 
 def runs_html(results) -> tuple[str, dict[str, int]]:
