@@ -168,7 +168,7 @@ def test_a_reader_chooses_what_cells_show_and_it_stays_chosen(at):
     at.run(CHOOSE.format("dialog .choices", "inflation"))
     at.until("[...document.querySelectorAll('dialog .chart svg text')].some(t => t.textContent === '> 8')")
     click(at, "#close")
-    assert at.run("document.querySelectorAll('dialog .choices select').length") == 0
+    at.until("document.querySelectorAll('dialog .choices select').length === 0")
 
 
 @pytest.mark.parametrize("within", ["#heat_f", "dialog"])
