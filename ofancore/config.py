@@ -64,6 +64,9 @@ class Figure(_Strict):
     category: str = Field(description="The heading in the report.")
     experiments: Annotated[list[Name], Field(min_length=1)] = Field(description="The experiments that the notebook reads.")
     parameters: dict[Name, JsonValue] = Field({}, description="Values for the notebook's parameters cell.")
+    more: list[Annotated[str, Field(pattern=r"^(_[a-z0-9_]+\.csv|\.md)$")]] = Field(
+        [], description="What it writes to tables/ beside <name>.csv: ends of names, after the figure's own."
+    )
 
 
 class Check(_Strict):
@@ -315,21 +318,6 @@ def schema_text() -> str:
     return SCHEMA_HEADER + yaml.safe_dump(Config.model_json_schema(), sort_keys=True, width=120, allow_unicode=True)
 
 
-def cost_table(config: Config) -> str:
-    """Expected packet-hops and seconds of one core, an experiment a line."""
-    from ofancore.plan import packet_hops, seconds
-
-    lines, total_hops, total_seconds, jobs = [], 0.0, 0.0, 0
-    for name in config.experiments:
-        groups = config.groups([name])
-        hops, time = sum(packet_hops(g) for g in groups), sum(seconds(g) for g in groups)
-        runs = sum(len(expand(g)) for g in groups)
-        lines.append(f"{name:24} {len(groups):4} groups {runs:6} runs {hops:9.1e} packet-hops {time:7.0f} s")
-        total_hops, total_seconds, jobs = total_hops + hops, total_seconds + time, jobs + len(groups)
-    lines.append(f"{'all':24} {jobs:4} groups {'':11} {total_hops:9.1e} packet-hops {total_seconds:7.0f} s of one core")
-    return "\n".join(lines)
-
-
 def main(arguments: list[str]) -> int:
     match arguments:
         case ["schema"]:
@@ -338,6 +326,8 @@ def main(arguments: list[str]) -> int:
             load_config(path)
             print(f"{path} is valid")
         case ["cost", path]:
+            from ofancore.cost import cost_table
+
             print(cost_table(load_config(path)))
         case ["measure", path, *names]:
             from ofancore.cost import measured

@@ -210,6 +210,9 @@ def explained(path: str | Path) -> tuple[dict, Path]:
     where = Path(os.path.abspath(path)).parent.parent
     if Path(os.path.abspath(path)).parent.name in ("numbers", "tables"):
         picture = where / "figures" / f"{path.stem}.svg"
+        if not picture.is_file():  # a further table of a figure, whose name begins with the figure's
+            named = (p for p in sorted((where / "figures").glob("*.svg"), reverse=True) if path.name.startswith(p.stem))
+            picture = next(named, picture)
         found = record_in(read_bytes(picture, "FILE")) if picture.is_file() else None
         if found is None:
             raise NoProvenance(f"{path}: numbers and tables are explained by their figure, and {picture} is not there or says nothing")

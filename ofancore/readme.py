@@ -5,17 +5,20 @@ python -m ofancore.readme        rewrites them and those of ARTIFACT.md in place
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
-from ofancore import artifact, glossary
+from ofancore import artifact, glossary, league
 from ofancore.balancers import BALANCERS, Shape
 from ofancore.cli import as_yaml, scenario_keys
 from ofancore.config import ROOT, load_config
+from ofancore.docstrings import described_in
 from ofancore.fabric import AGG, EDGE, Fabric
 from ofancore.markdown import filled, table
 from ofancore.palette import FAMILIES
@@ -58,7 +61,13 @@ def claims() -> str:
 def schemes() -> str:
     """Balancers: what they are and how many pointers an edge and an aggregation switch keep."""
     rows = [
-        [f"`{kind}`", entry.title, FAMILIES[entry.family], (entry.__doc__ or "").split("\n")[0], *(_pointers(entry(), k) for k in RADICES)]
+        [
+            f"[`{kind}`]({described_in(kind)})",
+            entry.title,
+            FAMILIES[entry.family],
+            (entry.__doc__ or "").split("\n")[0],
+            *(_pointers(entry(), k) for k in RADICES),
+        ]
         for kind, entry in BALANCERS.items()
     ]
     head = ["kind", "scheme", "family", "what it does", *(f"pointers, edge / agg, k = {k}" for k in RADICES)]
@@ -100,7 +109,13 @@ def metrics() -> str:
     return "\n\n".join([_words("link class", glossary.LINKS, unit=False), *(_words(name, words) for name, words in parts)])
 
 
-BLOCKS = {"claims": claims, "schemes": schemes, "keys": keys, "kinds": kinds, "metrics": metrics}
+def standings() -> str:
+    """The league as of `data/expected`; names lead to the schemes' docstrings."""
+    found = json.loads((ROOT / "data" / "expected" / "numbers.json").read_text())["league"]["standings"]
+    return league.as_markdown(pd.DataFrame([{"label": label, **row} for label, row in found.items()]), ROOT).rstrip()
+
+
+BLOCKS = {"claims": claims, "league": standings, "schemes": schemes, "keys": keys, "kinds": kinds, "metrics": metrics}
 
 
 FILES = {"README.md": BLOCKS, "ARTIFACT.md": artifact.BLOCKS}

@@ -133,7 +133,7 @@ def results(tmp_path, monkeypatch) -> Path:
     figure = Figure.open("f", source)
     runs = figure.runs("one")
     chart = alt.Chart(pd.DataFrame({"x": [1, 2]})).mark_point().encode(x="x:Q")
-    figure.publish(chart, {"runs": len(runs)}, runs[["label", "seed"]])
+    figure.publish(chart, {"runs": len(runs)}, runs[["label", "seed"]], {"_all.csv": runs[["label"]], ".md": "| a |\n"})
     return folder
 
 
@@ -142,7 +142,9 @@ def explain(capsys, *arguments) -> str:
     return capsys.readouterr().out
 
 
-@pytest.mark.parametrize("path", ["figures/f.svg", "figures/f.png", "figures/f.html", "numbers/f.json", "tables/f.csv"])
+@pytest.mark.parametrize(
+    "path", ["figures/f.svg", "figures/f.png", "figures/f.html", "numbers/f.json", "tables/f.csv", "tables/f_all.csv", "tables/f.md"]
+)
 def test_every_file_of_a_figure_is_explained(results, capsys, path):
     found = json.loads(explain(capsys, results / path, "--json"))
     assert found["figure"] == "f"
@@ -151,7 +153,7 @@ def test_every_file_of_a_figure_is_explained(results, capsys, path):
     assert found["parameters"] == {"other": "one", "figures": 2}
     assert {"ofancore", "python", "numpy", "pandas", "altair", "vl-convert-python"} == set(found["versions"])
     assert found["now"]["files"] == dict.fromkeys(
-        ["figures/f.svg", "figures/f.png", "figures/f.html", "numbers/f.json", "tables/f.csv"], "as then"
+        ["figures/f.svg", "figures/f.png", "figures/f.html", "numbers/f.json", "tables/f.csv", "tables/f_all.csv", "tables/f.md"], "as then"
     )
     run = found["runs"]["raw/one/ofan.parquet"]
     assert (run["runs"], run["seeds"]) == (6, 3)
