@@ -4,7 +4,7 @@
 #   make figures PROFILE=profiles/slurm              another machine
 #   make claim CLAIM=C6                              what one claim needs, and its verdict
 #   make figures ARGS=--dry-run                      anything else for Snakemake; likewise ARGS for test, lab and bench
-#   make test PYTHON=/opt/python3.12/bin/python3     the Python that .venv is made with
+#   make test PYTHON=/opt/python3.12/bin/python3     the Python of .venv, which is built anew if it has another
 
 SHELL   := /bin/sh
 VENV    := .venv
@@ -104,6 +104,15 @@ distclean: clean ## remove .venv as well
 # uv, unlike pip, compiles no bytecode unless told to, and without it every job starts three times as slowly.
 
 SUITABLE := import ensurepip, sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
+
+# A .venv of another Python than the one that was asked for is built anew.
+BASE := import os, sys; print(os.path.realpath(sys.base_prefix), sys.version)
+ifneq (,$(PYTHON))
+ifneq (,$(shell test ! -x $(PY) || [ "$$($(PY) -c '$(BASE)' 2>&1)" = "$$("$(PYTHON)" -c '$(BASE)' 2>&1)" ] || echo another))
+.PHONY: another-python
+$(VENV)/.locked: another-python
+endif
+endif
 
 $(VENV)/.locked: requirements.lock
 	@set -eu; \

@@ -22,7 +22,7 @@ from ofancore.figures import Source
 from ofancore.files import write_file
 from ofancore.metrics import extent, fitted_exponent, mean_interval, ratio_interval, select, shown
 from ofancore.palette import name_of
-from ofancore.plan import Group, expand, hosts
+from ofancore.plan import Group, expand, hosts, sends_one_packet
 from ofancore.reading import parse_json
 
 REPRODUCED, PARTLY, NOT, UNDECIDED, UNMEASURED = "reproduced", "partly", "not reproduced", "undecided", "not yet measured"
@@ -145,12 +145,17 @@ def measured(check: dict) -> str:
 
 
 def scope(groups: list[Group]) -> str:
-    """What the verdicts rest on: a smaller grid must not pass for the paper's."""
-    scenarios = [s for g in groups for s in expand(g)]
-    if not scenarios:
+    """What the verdicts rest on: a smaller grid must not pass for the paper's, nor a run of one packet, which counts state, for traffic."""
+    runs = [(hosts(s), g.seeds, not sends_one_packet(s)) for g in groups for s in expand(g, seeds=1)]
+    if not runs:
         return "From no runs."
-    sizes, seeds = [hosts(s) for s in scenarios], [g.seeds for g in groups]
-    return f"From {len(scenarios):,} runs, on {extent(sizes)} hosts, with {extent(seeds)} seeds a point."
+    said = []
+    for kind, words in ((True, "traffic simulated"), (False, "state counted, by runs of one packet,")):
+        if chosen := [(size, seeds) for size, seeds, sends in runs if sends is kind]:
+            sizes, seeds = zip(*chosen)
+            point = "1 seed" if set(seeds) == {1} else f"{extent(seeds)} seeds"
+            said.append(f"{words} on {extent(sizes)} hosts with {point} a point")
+    return f"From {sum(seeds for _, seeds, _ in runs):,} runs: {'; '.join(said)}."
 
 
 def markdown(table: list[dict], rests_on: str) -> str:

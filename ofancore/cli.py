@@ -11,7 +11,7 @@ import sys
 import threading
 from pathlib import Path
 
-from ofancore.console import exit_status
+from ofancore.console import exit_status, say_compiling
 from ofancore.errors import ScenarioError
 from ofancore.explain import add_commands as add_explain_commands
 from ofancore.p4.commands import add_commands as add_p4_commands
@@ -124,11 +124,6 @@ def _interruptible():
         signal.signal(signal.SIGINT, before)
 
 
-def _say_compiling() -> None:
-    about = "ofancore: compiling the simulator: 40 seconds on an idle machine, once for each version of the sources"
-    print(about, file=sys.stderr, flush=True)
-
-
 def _refuse_shared_paths(args) -> None:
     """ScenarioError if one file would take the place of another, or of a folder that it lies in."""
     taken: dict[str, str] = {}
@@ -155,7 +150,7 @@ def _run(args) -> int:
     for path in (args.out, args.flows, args.links):
         if path is not None:
             check_writable(path)  # before the run, not after it
-    with _interruptible(), before_compiling(_say_compiling):
+    with _interruptible(), before_compiling(say_compiling):
         result = simulate(scenario, threads=args.threads)
     if args.out:
         write_table([result.row()], args.out)
@@ -187,7 +182,7 @@ def _paths(args) -> int:
     if args.out is not None:
         path_report.check_suffix(args.out)
         check_writable(args.out)
-    with _interruptible(), before_compiling(_say_compiling):
+    with _interruptible(), before_compiling(say_compiling):
         result = simulate(scenario, threads=args.threads)
     links = paths.link_table(result)
     use = flow_use(result, args.force, _Ticker()) if args.by_flow else None
@@ -201,6 +196,7 @@ def _animate(args) -> int:
     from ofancore import animate
     from ofancore.files import check_writable, write_whole
     from ofancore.jit import before_compiling
+    from ofancore.provenance import animation_record, embedded
     from ofancore.scenario import DEFAULTS, Scenario
 
     sets = args.set + ([f"seed={args.seed}"] if args.seed is not None else [])
@@ -214,10 +210,15 @@ def _animate(args) -> int:
         raise ScenarioError("balancer.kind", kind, f"must be one of --schemes, {' and '.join(args.schemes)}")
     _refuse_shared_paths(args)
     check_writable(args.out)
-    with _interruptible(), before_compiling(_say_compiling):
+    with _interruptible(), before_compiling(say_compiling):
         runs = animate.runs_of(scenario, args.schemes)
-    text = animate.page(runs)
-    write_whole(args.out, lambda temporary: Path(temporary).write_text(text))
+    page = animate.page(runs).encode()
+    given = [args.scenario] if args.scenario else []
+    options = [word for one in args.set for word in ("--set", one)] + (["--seed", str(args.seed)] if args.seed is not None else [])
+    command = ["ofancore", "animate", *given, *options, "--schemes", *args.schemes, "--out", args.out]
+    scenarios = {label: run.result.scenario.to_dict() for label, run in runs.items()}
+    record = animation_record(page, args.out, command, scenarios, args.scenario)
+    write_whole(args.out, lambda temporary: Path(temporary).write_bytes(embedded(page, "html", record)))
     return 0
 
 
@@ -305,7 +306,7 @@ def _bench(args) -> int:
 
     if args.json:
         check_writable(args.json)
-    with before_compiling(_say_compiling):
+    with before_compiling(say_compiling):
         report = json.dumps(bench(quick=args.quick, balancers=args.balancer), indent=1)
     if args.json:
         write_whole(args.json, lambda temporary: Path(temporary).write_text(report + "\n"))

@@ -9,6 +9,30 @@ import sys
 from collections.abc import Callable
 
 from ofancore.errors import EngineError, OfanError
+from ofancore.jit import CACHE, before_compiling
+
+_told = contextlib.ExitStack()  # which is never closed
+
+
+def compiling() -> str:
+    """What is said before the simulator is compiled, which takes a minute."""
+    kept = f"kept in {CACHE}" if CACHE else "and in every process: no folder for machine code can be written (set OFAN_CACHE_DIR)"
+    return f"compiling the simulator: 40 seconds on an idle machine, once for each version of the sources, {kept}"
+
+
+def say_compiling() -> None:
+    print(f"ofancore: {compiling()}", file=sys.stderr, flush=True)
+
+
+def tell_of_compiling() -> None:
+    """From now on, say so on standard error if this process has to compile, and if somebody is watching: in a notebook or on a terminal."""
+
+    def tell() -> None:
+        shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
+        if (shell and shell() is not None) or (sys.stderr is not None and sys.stderr.isatty()):
+            say_compiling()
+
+    _told.enter_context(before_compiling(tell))  # `with before_compiling(...)` takes its place
 
 
 def exit_status(name: str, call: Callable[[], int | None]) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import struct
 import sys
@@ -22,7 +23,7 @@ from ofancore.config import ROOT, Config, load_config
 from ofancore.digests import asked, digest_of_rows, few_runs, made_with, metrics_of, rows_of
 from ofancore.errors import OfanError, brief
 from ofancore.figures import Source
-from ofancore.provenance import PNG, drawing, drawing_digest
+from ofancore.provenance import PNG, drawing, drawing_digest, embedded, record_in
 
 # the figures in the README
 FIGURES = (
@@ -42,7 +43,8 @@ Made by `make figures` and then `make expected`; do not edit by hand.
 {files}
 
 With the versions of `requirements.lock` another run gives the same figures and numbers; `make figures` ends with a comparison. Digests are
-of drawings, as `ofancore drawing-digest {results}/figures/*.svg` prints them; the pictures here are the PNG files, packed more tightly.
+of drawings, as `ofancore drawing-digest {results}/figures/*.svg` prints them; the pictures here are the PNG files, packed more tightly, and
+`ofancore explain` says what made them.
 
 Tolerances of `reference.json`: runs by the same sources with the same versions must give the same values, to a relative 1e-9; by other
 sources or versions a value must lie in the reference's 95% interval. Its digests of raw runs are of all metrics, digit for digit.
@@ -73,6 +75,15 @@ def packed(png: bytes) -> bytes:
     return PNG + b"".join(struct.pack(">I", len(d)) + k + d + struct.pack(">I", zlib.crc32(k + d)) for k, d in kept)
 
 
+def picture(path: Path, results: str) -> bytes:
+    """A figure's PNG, packed, with its record, which says where the results lie when seen from `data/expected`."""
+    data = path.read_bytes()
+    record = record_in(data)
+    if record is None:
+        raise Incomplete(f"{path}: does not say what made it; run the pipeline again")
+    return embedded(packed(drawing(data)), "png", {**record, "folder": os.path.join("../..", results)})
+
+
 def contents(config: Config, results: Path, figures: tuple[str, ...] = FIGURES) -> dict[str, tuple[bytes, str]]:
     """File name -> (content, what it is)."""
     files: dict[str, tuple[bytes, str]] = {}
@@ -89,7 +100,7 @@ def contents(config: Config, results: Path, figures: tuple[str, ...] = FIGURES) 
         if name in figures:
             digest = drawing_digest((results / "figures" / f"{name}.svg").read_bytes())[:16]
             about = f"drawn by `notebooks/figures/{figure.notebook}.ipynb`, SVG `{digest}`"
-            files[f"{name}.png"] = (packed(drawing((results / "figures" / f"{name}.png").read_bytes())), about)
+            files[f"{name}.png"] = (picture(results / "figures" / f"{name}.png", config.results), about)
     files["claims.md"] = ((results / "claims.md").read_bytes(), "verdicts on the paper's claims, with measured values")
     files["numbers.json"] = (json.dumps(numbers, indent=1, ensure_ascii=False).encode() + b"\n", "the numbers that every figure states")
     return files

@@ -21,6 +21,7 @@ from altair.utils import schemapi
 from ofancore import queueplot
 from ofancore.balancers import BALANCERS
 from ofancore.balancers.definitions import names
+from ofancore.console import compiling
 from ofancore.errors import OfanError, ScenarioError
 from ofancore.jit import before_compiling
 from ofancore.palette import name_of, order, style
@@ -227,7 +228,7 @@ class Explorer:
         try:
             scenarios, estimate = bounded(scenarios_of(self.asked))
             self._say(f"running, about {estimate:.0f} s" if estimate >= 2 else "running")
-            with before_compiling(lambda: self._say("compiling the simulator: 40 seconds on an idle machine, once for each version of it")):
+            with before_compiling(lambda: self._say(compiling())):
                 self.runs = record_all(scenarios)
             ran = time.perf_counter()
             self._say("drawing")

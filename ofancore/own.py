@@ -24,6 +24,14 @@ from ofancore.bits import hash_below, mix32
 from ofancore.errors import ScenarioError
 from ofancore.units import ticks
 
+# More of what numba's messages mean (see `definitions.MEANINGS`): here, since `balancers/` is in the digest of runs, and words change none.
+CONSTANTS = "what comes from outside must be a number, a string, a tuple of these, a numpy array (all constants) or a function"
+definitions.MEANINGS |= {
+    r"Untyped (?:global|freevar) name '(\w+)': Cannot determine Numba type of <class '(?:[\w.]*\.)?(\w+)'>": (
+        f"it uses {{0}}, a {{1}}; {CONSTANTS}"
+    ),
+    r"The use of a reflected (set)\(.*assigned to variable '(\w+)' in globals": f"it uses {{1}}, a {{0}}; {CONSTANTS}",
+}
 KEYS = list(inspect.signature(definitions.register).parameters)[1:]
 
 __all__ = [
@@ -53,6 +61,14 @@ def register(name: str, **keys) -> None:
             )
     definitions.register(name, **keys)
     palette.TITLES[name] = keys.get("title") or name
+
+
+def title_of(balancer) -> str:
+    """What a scenario's balancer is called in texts: by its kind; one of a user's own by its title, or else the name of its file."""
+    definition = getattr(balancer, "definition", None)
+    if definition is None:
+        return balancer.kind
+    return definition.title or (balancer.kind if balancer.module is None else definition.name)
 
 
 def forget(name: str) -> None:

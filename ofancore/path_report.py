@@ -11,6 +11,7 @@ from ofancore import paths
 from ofancore.errors import ScenarioError
 from ofancore.files import write_whole
 from ofancore.metrics import shown
+from ofancore.own import title_of
 from ofancore.result import Result, source_digest
 
 SUFFIXES = (".csv", ".parquet")
@@ -41,7 +42,8 @@ def write(table: pd.DataFrame, path: str, result: Result) -> None:
 
 def report(result: Result, links: pd.DataFrame, use: pd.DataFrame | None, top: int) -> str:
     """The stages, the `top` most loaded links between switches and, with `use`, the flows on each and the pairs that go together."""
-    parts = [result.summary(), stages(links)]
+    balancer = result.scenario.balancer
+    parts = [title_of(balancer) + result.summary().removeprefix(balancer.kind), stages(links)]
     worst = paths.busiest(links, top)
     parts.append(f"Most loaded links between switches, against the mean of their stage:\n{loaded(worst)}")
     if use is not None:

@@ -16,7 +16,9 @@ from pathlib import Path
 from ofancore.errors import ScenarioError
 
 # What a run costs, for the estimate of the time left only: start-up of a process, set-up of a run, packet-hops a second.
-START_SECONDS = 2.5
+# Of the process: user and system time of workflow/scripts/run_group.py for one run of one packet, median of 6 (2-core cloud machine,
+# machine code on disk; 1.2 to 1.6 s). CPU time, since by the clock it depends on what else runs.
+START_SECONDS = 1.5
 RUN_SECONDS = 0.01
 HOPS_PER_SECOND = 18e6
 COUNTED = ("permutation", "all_to_all", "ring_all_gather", "pairs")  # workloads of which the packets follow from few keys
@@ -100,6 +102,12 @@ def run_hops(scenario: dict) -> float:
     steps = workload.get("steps") or n - 1
     flows = {"permutation": n, "all_to_all": n * (n - 1), "ring_all_gather": n * steps}.get(kind, len(workload.get("pairs") or []))
     return 12.0 * flows * m
+
+
+def sends_one_packet(scenario: dict) -> bool:
+    """Whether a run sends a single data packet, which sets up all state of the switches and shows nothing of queues."""
+    workload = scenario.get("workload", {})
+    return workload.get("kind") == "pairs" and len(workload.get("pairs") or []) == 1 and workload.get("message_packets") == 1
 
 
 def drawn_packets(scenario: dict) -> int:

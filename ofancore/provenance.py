@@ -1,4 +1,4 @@
-"""What a figure file says of itself: the runs that fed it, what drew it, and with which versions.
+"""What a figure, an animation or the report says of itself: the runs that fed it, what drew it, and with which versions.
 
 The record is JSON: `<metadata>` in an SVG, an iTXt chunk in a PNG, a data block in an HTML page. It holds no time and no name of a machine,
 so the same run of the same commit gives the same bytes. The commit is part of it, which changes though no drawing does; therefore
@@ -113,11 +113,11 @@ def _is_ours(chunk: bytes) -> bool:
 # ---- what the record says
 
 
-def made_with() -> dict[str, str]:
-    """Versions of this process, of what figures depend on."""
+def made_with(packages: Iterable[str] = PACKAGES) -> dict[str, str]:
+    """Versions of this process, of what figures (or another file) depend on."""
     from ofancore import __version__
 
-    return {"ofancore": __version__, "python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+    return {"ofancore": __version__, "python": platform.python_version(), **{name: version(name) for name in packages}}
 
 
 def commit(root: Path = ROOT) -> dict | None:
@@ -156,13 +156,26 @@ def raw_record(group: Group, results: str | Path, scenarios: Iterable[str]) -> d
     import pyarrow.parquet as pq
 
     path = group.raw_path(results)
-    scenarios = list(scenarios)
-    about = json.loads((pq.read_schema(path).metadata or {}).get(b"ofan", b"{}"))
+    return _raw(path, list(scenarios), group.seeds, pq.read_schema(path))
+
+
+def raw_record_of(path: Path) -> dict:
+    """The same of a raw file alone, of which no group is known: what its columns say."""
+    import pyarrow.parquet as pq
+
+    schema = pq.read_schema(path)
+    table = pq.read_table(path, columns=[name for name in ("digest", "seed") if name in schema.names])
+    columns = {name: table[name].to_pylist() for name in table.column_names}
+    return _raw(path, columns.get("digest", []), len(set(columns.get("seed", []))), schema)
+
+
+def _raw(path: Path, scenarios: list[str], seeds: int, schema) -> dict:
+    about = json.loads((schema.metadata or {}).get(b"ofan", b"{}"))
     return {
         "sha256": sha256(path.read_bytes()),
         "scenarios": digest_of_scenarios(scenarios),
         "runs": len(scenarios),
-        "seeds": group.seeds,
+        "seeds": seeds,
         **{name: about[name] for name in ("numba", "numpy") if name in about},
     }
 
@@ -187,14 +200,81 @@ def record(name: str, drawn: dict, groups: list[Group], runs: dict[str, dict], f
         "category": drawn.get("category"),
         "config": drawn.get("config"),
         "results": str(results),
-        "sources": source_digest(),
-        "commit": commit(),
-        "versions": made_with(),
+        **_made_here(PACKAGES),
         "files": files,
         "runs": runs,
         "inputs": inputs,
         **grid_of(groups),
     }
+
+
+def _made_here(packages: Iterable[str]) -> dict:
+    return {"sources": source_digest(), "commit": commit(), "versions": made_with(packages)}
+
+
+def animation_record(page: bytes, out: str | Path, command: list[str], scenarios: dict[str, dict], scenario_file: str | None) -> dict:
+    """The record of an animation, whose runs are its own and leave no raw files. Its paths are seen from the folder that it lies in.
+
+    `command`: the words that made it, without a folder before the first; `scenarios`: label -> the whole scenario.
+    """
+    out = Path(out)
+    balancers = {label: scenario["balancer"] for label, scenario in scenarios.items()}
+    rest = {key: value for key, value in next(iter(scenarios.values())).items() if key != "balancer"}
+    inputs = {os.path.relpath(scenario_file, out.parent): sha256(Path(scenario_file).read_bytes())} if scenario_file else {}
+    return {
+        "record": FORM,
+        "figure": "queues_on_the_tree",
+        "made_by": "ofancore animate",
+        "command": command,
+        "folder": ".",
+        **_made_here(("numba", "numpy")),
+        "files": {out.name: sha256(page)},
+        "runs": {},
+        "inputs": inputs,
+        **grid_of([Group("queues_on_the_tree", label, rest, balancer, {}, [], 1) for label, balancer in balancers.items()]),
+    }
+
+
+def report_record(page: bytes, results: Path, figures: Iterable[str], raw: Iterable[str], named: str) -> dict:
+    """The record of the report: what those of its figures say, together, and their drawings' digests.
+
+    `raw`: paths below the results of the raw files that it counts, also those that only a claim reads; `named`: the folder of the results
+    as the config has it.
+    """
+    files, records = {"report/index.html": sha256(page), "claims.json": sha256((results / "claims.json").read_bytes())}, {}
+    for name in figures:
+        data = (results / "figures" / f"{name}.html").read_bytes()
+        files[f"figures/{name}.html"] = drawing_digest(data)
+        records[name] = record_in(data) or {}
+    parts = {part: _together(r.get(part, {}) for r in records.values()) for part in ("runs", "inputs", "schemes", "experiments")}
+    parts["runs"] |= {path: raw_record_of(results / path) for path in raw if path not in parts["runs"]}
+    config = next((r["config"] for r in records.values() if r.get("config")), None)
+    return {
+        "record": FORM,
+        "figure": "report",
+        "made_by": "ofancore.report_page",
+        "command": ["python", "-m", "ofancore.report_page", "--config", config or "config/paper.yaml", "--results", named],
+        "rule": "page",
+        "config": config,
+        "results": named,
+        **_made_here((*PACKAGES, "docutils")),
+        "files": files,
+        **parts,
+        "figures": {
+            name: {
+                "notebook": r["notebook"],
+                "category": r["category"],
+                "experiments": list(r["experiments"]),
+                "parameters": r["parameters"],
+            }
+            for name, r in records.items()
+            if r
+        },
+    }
+
+
+def _together(parts: Iterable[dict]) -> dict:
+    return {key: value for part in parts for key, value in part.items()}
 
 
 # ---- of a file that somebody points to
@@ -207,8 +287,9 @@ def explained(path: str | Path) -> tuple[dict, Path]:
     """
     path = Path(path)
     data = read_bytes(path, "FILE")
-    where = Path(os.path.abspath(path)).parent.parent
-    if Path(os.path.abspath(path)).parent.name in ("numbers", "tables"):
+    here = Path(os.path.abspath(path)).parent
+    where = here.parent
+    if here.name in ("numbers", "tables"):
         picture = where / "figures" / f"{path.stem}.svg"
         if not picture.is_file():  # a further table of a figure, whose name begins with the figure's
             named = (p for p in sorted((where / "figures").glob("*.svg"), reverse=True) if path.name.startswith(p.stem))
@@ -219,11 +300,14 @@ def explained(path: str | Path) -> tuple[dict, Path]:
         return found, where
     found = record_in(data)
     if found is None:
-        raise NoProvenance(f"{path}: holds no record of how it was made; figures of this pipeline (SVG, PNG, HTML) do")
+        raise NoProvenance(f"{path}: holds no record of how it was made; figures, animations and reports of this pipeline do")
     wanted = {"figure": str, "files": dict, "runs": dict, "schemes": dict, "experiments": dict, "versions": dict, "inputs": dict}
-    if bad := [key for key, kind in wanted.items() if not isinstance(found.get(key), kind)]:
+    more = {"command": list, "rule": str, "folder": str, "figures": dict}
+    bad = [key for key, kind in wanted.items() if not isinstance(found.get(key), kind)]
+    if bad := [*bad, *(key for key, kind in more.items() if key in found and not isinstance(found[key], kind))]:
         raise NoProvenance(f"{path}: its record is damaged ({brief(bad)})")
-    return found, where
+    # Paths are seen from the folder above the file's, unless the record says otherwise.
+    return found, Path(os.path.normpath(here / str(found.get("folder", ".."))))
 
 
 def digest_beside(path: Path) -> str | None:

@@ -4,7 +4,7 @@
 
 The page holds Vega once, the specification of every chart (taken from `figures/NAME.html`), the captions of `workflow/report`, the
 verdicts of `claims.json` and the tables that the figures draw. Its own parts are in `page/`. Everything else (pictures, notebooks,
-numbers, raw runs) it links to where it lies under the results. The same results give the same bytes.
+numbers, raw runs) it links to where it lies under the results. The same results and commit give the same bytes.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from ofancore.errors import OfanError
 from ofancore.figures import ANEW, MissingRun
 from ofancore.files import write_file
 from ofancore.palette import STYLES, Style, name_of, style
+from ofancore.provenance import embedded, report_record
 from ofancore.reading import parse_json
 from ofancore.report_charts import DARK, LIGHT, adapted, dark_colours, schemes_in, spec_in
 from ofancore.report_html import (
@@ -227,8 +228,10 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         plan = parse_json(args.contents, "--contents") if args.contents else contents(load_config(args.config, scenarios=False))
         folder = Path(args.results or plan["results"])
-        text = page(Results(folder, plan))
-        write_file(args.out or folder / "report" / "index.html", text)
+        text = page(Results(folder, plan)).encode()
+        raw = [f"raw/{name}/{label}.parquet" for name, e in plan["experiments"].items() for label in e["schemes"]]
+        record = report_record(text, folder, plan["figures"], raw, plan["results"])
+        write_file(args.out or folder / "report" / "index.html", embedded(text, "html", record))
     except OfanError as error:
         print(f"ofancore.report_page: {error}", file=sys.stderr)
         return 2

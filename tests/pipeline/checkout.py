@@ -12,6 +12,7 @@ from pathlib import Path
 
 import yaml
 
+from ofancore import Scenario, simulate
 from ofancore.jit import CACHE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -68,7 +69,12 @@ class Checkout:
         self.inherit_machine_code()
 
     def inherit_machine_code(self, folder: Path | None = CACHE) -> None:
-        """Give the copy the machine code of this checkout, if there is some (numba keeps it by the sources' path). `folder`: the cache."""
+        """Give the copy the machine code of this checkout (numba keeps it by the sources' path). `folder`: the cache.
+
+        It is compiled first if it is not there: for all tests that follow then, and not for the copy alone.
+        """
+        if CACHE:
+            simulate(Scenario.from_dict({"fabric": {"radix": 4}, "workload": {"message_packets": 1}}))
         for source in ROOT.glob("ofancore/*/") if CACHE else []:
             kept, copy = (f"{source.name}_{sha1(str(at).encode()).hexdigest()}" for at in (source, self.folder / source.relative_to(ROOT)))
             if (CACHE / kept).is_dir():

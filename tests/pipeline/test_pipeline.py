@@ -72,6 +72,15 @@ def test_figures_say_what_made_them(checkout, first):
     ask("explain", "out/figures/fig_new.html", "--grid", "alone.yaml")
     command = [sys.executable, "-m", "snakemake", "--configfile", "alone.yaml", "--profile", "profiles/default", "--dry-run"]
     assert checkout.run_as(command).count(": Simulating tiny") == 2
+    # so do the report, of all that it shows, and the animation, of runs of its own
+    report, animation = (
+        json.loads(ask("explain", f"out/{name}.html", "--json")) for name in ("report/index", "figures/queues_on_the_tree")
+    )
+    assert report["runs"] == record["runs"]
+    assert set(report["now"]["files"]) == {"report/index.html", "claims.json", "figures/fig_new.html"}
+    assert set(report["now"]["files"].values()) | set(report["now"]["runs"].values()) == {"as then"}
+    assert animation["now"]["files"] == {"queues_on_the_tree.html": "as then"}
+    assert animation["command"] == "ofancore animate --schemes ops ofan --out out/figures/queues_on_the_tree.html".split()
     for path, run in record["runs"].items():
         assert hashlib.sha256((checkout.folder / "out" / path).read_bytes()).hexdigest() == run["sha256"]
 

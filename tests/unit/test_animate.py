@@ -6,13 +6,16 @@ import base64
 import itertools
 import json
 import re
+import shlex
 
 import numpy as np
 import pytest
 
 from ofancore import OfanError, Scenario, ScenarioError, animate, cli, simulate
+from ofancore.config import load_config
 from ofancore.fabric import Fabric
-from ofancore.palette import STYLES, contrast, lightened
+from ofancore.palette import STYLES, contrast, lightened, name_of
+from ofancore.plan import expand
 
 SMALL = Scenario.from_dict({"fabric": {"radix": 4}, "workload": {"message_packets": 32}})
 FABRICS = [Fabric.build(4), Fabric.build(8), Fabric.build(6, oversubscription=3), Fabric.build(6, tiers=2), Fabric.build(4, 2, 2)]
@@ -119,6 +122,12 @@ def test_names_can_be_read_on_the_dark_ground(label):
     assert contrast(lightened(STYLES[label].colour, animate.DARK_GROUND, animate.READABLE), animate.DARK_GROUND) >= animate.READABLE
 
 
+def explained(capsys, *words) -> str:
+    capsys.readouterr()
+    assert cli.main(["explain", *map(str, words)]) == 0
+    return capsys.readouterr().out
+
+
 def test_the_command(tmp_path, capsys):
     out = tmp_path / "queues.html"
     small = ["--set", "fabric.radix=4", "--set", "workload.message_packets=16"]
@@ -126,6 +135,18 @@ def test_the_command(tmp_path, capsys):
     data = data_in(out.read_text())
     assert [s["label"] for s in data["schemes"]] == ["ecmp", "rsq"]
     assert data["setup"].startswith("Permutation on 16 hosts, 800 Gb/s, 16 packets a message, seed 4. ")
+    assert "raw runs    none" in explained(capsys, out)
+    record = json.loads(explained(capsys, out, "--json"))
+    assert record["now"]["files"] == {"queues.html": "as then"}
+    grid = tmp_path / "grid.yaml"
+    explained(capsys, out, "--grid", grid)
+    runs = [simulate(Scenario.from_dict(s)) for group in load_config(grid).groups() for s in expand(group)]
+    assert [run.scenario.seed for run in runs] == [4, 4]
+    assert all(f"{name_of(run.scenario.balancer.kind)} {run.queue_max_packets:.1f}" in data["notes"] for run in runs)
+    before, again = out.read_bytes(), shlex.split(record["now"]["again"])
+    assert again[0] == ".venv/bin/ofancore"
+    assert cli.main(again[1:]) == 0
+    assert out.read_bytes() == before
     assert cli.main(["animate", *small, "--set", "workload.kind=all_to_all", "--out", str(out)]) == 0  # without the default's message
     assert data_in(out.read_text())["setup"].startswith("All-to-all on 16 hosts, 800 Gb/s, 8 packets a message, ")
     capsys.readouterr()

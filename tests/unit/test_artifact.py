@@ -61,6 +61,19 @@ def make(venv, *words: str, status: int = 0) -> str:
     return done.stdout + done.stderr
 
 
+def test_another_python_than_that_of_venv_builds_it_anew(venv, tmp_path):
+    other = tmp_path / "python3"
+    other.write_text("#!/bin/sh\necho another\n")
+    other.chmod(0o755)
+    build = "-m venv --clear"
+    assert build not in make(venv, "-n", "setup")
+    assert build not in make(venv, "-n", "setup", f"PYTHON={sys.executable}")
+    assert build in make(venv, "-n", "setup", f"PYTHON={other}")
+    other.write_text("#!/bin/sh\nexit 1\n")
+    assert f"{other} is not one" in make(venv, "setup", f"PYTHON={other}", status=2)  # and .venv stays
+    assert (ROOT / venv / "bin").exists()
+
+
 def test_there_are_commands_and_no_stray_ones():
     assert len(FENCED) >= 10
     assert {"make smoke", "make figures", "make bundle"} <= set(COMMANDS)

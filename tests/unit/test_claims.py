@@ -101,5 +101,14 @@ def test_what_verdicts_rest_on_is_counted():
     def group(radix, seeds):
         return Group("e", "ops", {"fabric": {"radix": radix}}, {"kind": "ops"}, {"workload.message_packets": [1, 2]}, [], seeds)
 
-    assert claims.scope([group(4, 3)]) == "From 6 runs, on 16 hosts, with 3 seeds a point."
-    assert claims.scope([group(4, 3), group(16, 10)]) == "From 26 runs, on 16 to 1,024 hosts, with 3 to 10 seeds a point."
+    assert claims.scope([group(4, 3)]) == "From 6 runs: traffic simulated on 16 hosts with 3 seeds a point."
+    assert claims.scope([group(4, 3), group(16, 10)]) == "From 26 runs: traffic simulated on 16 to 1,024 hosts with 3 to 10 seeds a point."
+    one = {"workload": {"kind": "pairs", "message_packets": 1, "pairs": [[0, 1]]}}
+    state = Group("state", "ofan", one, {"kind": "ofan"}, {"fabric.radix": [8, 64]}, [], 1)
+    traffic = "traffic simulated on 16 hosts with 3 seeds a point"
+    counted = "state counted, by runs of one packet, on 128 to 65,536 hosts with 1 seed a point"
+    assert claims.scope([group(4, 3), state]) == f"From 8 runs: {traffic}; {counted}."
+    # two packets are traffic, and so is one packet of every host
+    two = Group("e", "ops", {"workload": {**one["workload"], "message_packets": 2}}, {"kind": "ops"}, {}, [], 1)
+    many = Group("e", "ops", {"workload": {"kind": "permutation", "message_packets": 1}}, {"kind": "ops"}, {}, [], 1)
+    assert claims.scope([two, many, state]) == f"From 4 runs: traffic simulated on 128 hosts with 1 seed a point; {counted}."

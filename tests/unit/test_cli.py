@@ -1,6 +1,8 @@
 """The command line: exit codes, one line for a refusal, files whole or not at all."""
 
 import errno
+import gc
+import io
 import json
 import os
 import signal
@@ -12,9 +14,10 @@ import pandas as pd
 import pytest
 
 from ofancore import cli, result
+from ofancore.console import tell_of_compiling
 from ofancore.errors import EngineError
 from ofancore.files import write_whole
-from ofancore.jit import kernel
+from ofancore.jit import CACHE, kernel
 
 SMALL = ["--set", "fabric.radix=4", "--set", "workload.message_packets=1"]
 MODULE = sys.modules["ofancore.simulate"]  # the package's own `simulate` is the function
@@ -192,7 +195,22 @@ def test_compiling_is_told_of(call, monkeypatch):
     first, second = err.splitlines()
     assert status == 3
     assert first.startswith("ofancore: compiling the simulator")
+    assert first.endswith(f", kept in {CACHE}")
     assert second == "ofancore: one and one are 2"
+
+
+@pytest.mark.parametrize("watched", [True, False])
+def test_whoever_watches_a_script_is_told_of_compiling_too(monkeypatch, watched):
+    class Errors(io.StringIO):
+        def isatty(self):
+            return watched
+
+    monkeypatch.setattr(sys, "stderr", Errors())
+    tell_of_compiling()
+    gc.collect()
+    assert kernel(lambda x: x + 1, cache=False)(1) == 2
+    assert sys.stderr.getvalue().startswith("ofancore: compiling the simulator") == watched
+    assert sys.stderr.getvalue().count("\n") == watched
 
 
 def test_a_run_that_does_not_finish_says_so(call):

@@ -1,11 +1,15 @@
 """pyproject.toml, requirements.lock and environment.yml describe one environment."""
 
+import json
 import re
 import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
+
+from ofancore.bundle import code_files
+from ofancore.provenance import commit
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -90,3 +94,33 @@ def test_the_container_is_pinned_locked_and_not_root():
         DOCKERFILE.index("COPY --chown=ofan requirements.lock") < DOCKERFILE.index("require-hashes") < DOCKERFILE.index("ofancore ofancore")
     )
     assert not re.search(r"https?://", DOCKERFILE)
+
+
+DOCKERFILE = re.sub(r"\\\n", " ", (ROOT / "Dockerfile").read_text())
+IGNORED = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if line and not line.startswith("#")]
+
+
+def test_the_container_is_given_what_is_there_and_all_that_make_and_the_tests_need():
+    """Without a container engine: sources of COPY exist and are not ignored, and nothing of the project is forgotten."""
+    copied = {
+        name for line in re.findall(r"^COPY (.*)$", DOCKERFILE, re.MULTILINE) for name in line.split()[:-1] if not name.startswith("--")
+    }
+    assert [name for name in copied if not (ROOT / name).exists() or name in IGNORED] == []
+    known = {path.split("/")[0] for path in code_files(ROOT, commit())}
+    assert known - copied <= {"results", "Dockerfile", ".dockerignore", ".gitattributes", ".gitignore"}
+
+
+def test_the_container_sets_up_as_make_does():
+    """The same pip, the same stamp, a Python that the lock is for."""
+    (python,) = re.findall(r"^FROM python:(3\.\d+)-slim$", DOCKERFILE, re.MULTILINE)
+    assert f"Programming Language :: Python :: {python}" in PROJECT["classifiers"]
+    makefile = re.sub(r"\\\n", " ", (ROOT / "Makefile").read_text())
+    for word in ("--require-hashes -r requirements.lock", "--disable-pip-version-check"):
+        assert word in DOCKERFILE
+        assert word in makefile
+    assert "touch .venv/.locked" in DOCKERFILE
+    assert "$(VENV)/.locked: requirements.lock" in makefile
+    (command,) = re.findall(r"^CMD (.*)$", DOCKERFILE, re.MULTILINE)
+    program, target = json.loads(command)
+    assert program == "make"
+    assert re.search(rf"^{target}:", makefile, re.MULTILINE)

@@ -17,7 +17,7 @@ from scenarios import rows_without_runs
 
 from ofancore import expected
 from ofancore.config import load_config
-from ofancore.provenance import embedded
+from ofancore.provenance import drawing, embedded, record_in
 from ofancore.result import source_digest, write_table
 
 ROOT = Path(__file__).parents[2]
@@ -64,7 +64,7 @@ def run(tmp_path):
     for name in CONFIG["figures"]:
         for folder in ("figures", "numbers"):
             (results / folder).mkdir(exist_ok=True)
-        (results / f"figures/{name}.png").write_bytes(PICTURE)
+        (results / f"figures/{name}.png").write_bytes(embedded(PICTURE, "png", {"record": 1, "figure": name, "commit": "old"}))
         (results / f"figures/{name}.svg").write_text(f"picture of {name}")
         (results / f"numbers/{name}.json").write_text(json.dumps({"of": name}))
     (results / "claims.md").write_text("# Claims\n")
@@ -80,7 +80,9 @@ def test_a_full_run_is_kept(run):
     assert run() == 0
     pictures = {f"{name}.png" for name in expected.FIGURES}
     assert {p.name for p in run.out.iterdir()} == pictures | {"claims.md", "numbers.json", "reference.json", "README.md"}
-    assert (run.out / "fig06_queue_scaling.png").read_bytes() == expected.packed(PICTURE)
+    kept = (run.out / "fig06_queue_scaling.png").read_bytes()
+    assert drawing(kept) == expected.packed(PICTURE)
+    assert record_in(kept) == {"record": 1, "figure": "fig06_queue_scaling", "commit": "old", "folder": "../../results"}
     assert json.loads((run.out / "numbers.json").read_text())["not_shown"] == {"of": "not_shown"}
     about = (run.out / "README.md").read_text()
     assert source_digest() in about
@@ -99,21 +101,30 @@ def test_the_reference_has_digests_of_all_runs_and_drawings(run):
     assert not {"seed", "source", "fabric.radix", "time_limit_ns"} & set(kept["columns"])
 
 
-def test_what_figures_say_of_themselves_is_not_kept(run):
-    """The commit, which is in every figure, would change what is kept though no drawing does."""
+def test_another_commit_changes_what_pictures_say_and_no_digest(run):
+    """Digests are of drawings; the pictures say what made them, as figures do."""
     run()
     before = {p.name: p.read_bytes() for p in run.out.iterdir()}
     for name in CONFIG["figures"]:
         for form in ("png", "svg"):
             path = run.results / f"figures/{name}.{form}"
-            data = path.read_bytes() if form == "png" else f"<svg>picture of {name}</svg>".encode()
+            data = PICTURE if form == "png" else f"<svg>picture of {name}</svg>".encode()
             path.write_bytes(embedded(data, form, {"record": 1, "commit": "new"}))
     plain = {name: hashlib.sha256(f"<svg>picture of {name}</svg>".encode()).hexdigest()[:16] for name in CONFIG["figures"]}
     assert run() == 0
     assert json.loads((run.out / "reference.json").read_text())["drawings"] == plain
     for name in expected.FIGURES:
-        assert (run.out / f"{name}.png").read_bytes() == before[f"{name}.png"]
+        now, then = (run.out / f"{name}.png").read_bytes(), before[f"{name}.png"]
+        assert (drawing(now), record_in(now)["commit"]) == (drawing(then), "new")
+        assert record_in(then)["commit"] == "old"
         assert plain[name] in (run.out / "README.md").read_text()
+
+
+def test_a_picture_that_does_not_say_what_made_it_is_refused(run, capsys):
+    (run.results / "figures/league.png").write_bytes(PICTURE)
+    assert run() == 2
+    assert "league.png: does not say what made it" in capsys.readouterr().err
+    assert not run.out.exists()
 
 
 def test_runs_of_two_versions_are_refused(run, capsys):

@@ -105,6 +105,10 @@ def test_the_notebook_of_a_scheme_of_ones_own_runs(tmp_path, monkeypatch):
     execute(ROOT / "notebooks/your_own_balancer.ipynb", {}, tmp_path / "out.ipynb")
     out = (tmp_path / "out.ipynb").read_text()
     assert "two_choices: CCT " in out
+    assert "keep_good: CCT " in out
+    outputs = [output for cell in json.loads(out)["cells"] for output in cell.get("outputs", [])]
+    (figure,) = ["".join(output["data"]["image/svg+xml"]) for output in outputs if "image/svg+xml" in output.get("data", {})]
+    assert all(f">{name}</text>" in figure for name in ("Keep until a mark", "Two choices", "Flowlet (50 ns)", "REPS", "Ofan"))
     assert "image/svg+xml" in out
     assert "choose_uplink of off_by_one = 4: must return an uplink from 0 to 3" in out
 

@@ -40,7 +40,17 @@ compiled_without_checks = numba.njit(helper_without_checks)
 compiled_without_checks(np.zeros(1, np.int32), 0)
 OUTSIDE = np.zeros(3, np.int64)
 SEEN = [0]
+WEIGHTS = {0: 1}
+TAKEN = {1, 2}
 GENERATOR = np.random.default_rng(0)
+
+
+def weighed(i):
+    return WEIGHTS[i]
+
+
+def constant_from(value):
+    return lambda: value
 
 
 def deep(n):
@@ -98,6 +108,11 @@ SWITCH_WRONG = [
     (allocating, "choose_uplink of mine = '.*': does not compile: it makes an array"),
     (lambda sw: sw.regs[0], "does not compile: it uses sw.regs, which is not there: there are sw.reg, sw.free, "),
     (with_a_list, "does not compile: it makes an array, a list"),
+    (lambda: WEIGHTS[0], r"does not compile: it uses WEIGHTS, a dict; what comes from outside must be a number, .* \(line \d+\)$"),
+    (numba.njit(lambda: WEIGHTS[0]), "does not compile: it uses WEIGHTS, a dict; what comes from outside must be a number"),
+    (lambda: weighed(0), "does not compile: it uses WEIGHTS, a dict; what comes from outside must be a number"),
+    (constant_from({}), "does not compile: it uses value, a dict; what comes from outside must be a number"),
+    (lambda: len(TAKEN), "does not compile: it uses TAKEN, a set; what comes from outside must be a number"),
     (lambda: SEEN[0], "does not compile: it uses SEEN, a list from outside; a scheme's memory are its registers"),
     *((writing(f"sw.{field}[0]"), rf"it writes to sw.{field}, which can only be read") for field in ("free", "par", "slots")),
     (writing("sw.sched[0, 0]"), "it writes to sw.sched, which can only be read"),
@@ -222,10 +237,6 @@ def test_a_scenario_keeps_the_functions_that_it_was_made_with():
     with pytest.raises(ScenarioError, match=r"balancer\.kind = 'mine': must be one of ecmp"):
         Scenario.from_dict({**SMALL, "balancer": {"kind": "mine"}})
     assert simulate(before).finished
-
-
-def constant_from(value):
-    return lambda: value
 
 
 def test_the_digest_holds_what_functions_refer_to():

@@ -308,6 +308,18 @@ def test_the_command_prints_stages_links_and_flows(capsys, tmp_path):
     assert about["scenario"]["seed"] == 2
 
 
+def test_a_scheme_of_ones_own_goes_by_its_title(capsys, tmp_path):
+    file = tmp_path / "first.py"
+    for title, name in (('title = "The first uplink"\n', "The first uplink"), ("", "first")):
+        file.write_text(f"{title}def choose_uplink():\n    return 0\n")
+        scheme = ["--set", "balancer.kind=own", "--set", f"balancer.module={file}"]
+        status, out, _ = call(capsys, *SMALL, *scheme)
+        assert status == 0
+        assert out.startswith(f"{name}: CCT ")
+    status, out, _ = call(capsys, *SMALL, "--set", "balancer.kind=reps")
+    assert out.startswith("reps: CCT ")
+
+
 def heads(lists, worst):
     """(name of the link that a list is about, the line of the table of busiest links that should name it)."""
     return zip([text.splitlines()[0] for text in lists], worst.splitlines()[2:], strict=True)

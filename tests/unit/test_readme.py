@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ofancore import cli, own, readme
+from ofancore import cli, own, readme, simulate
 from ofancore.balancers.definitions import FUNCTIONS, SETTINGS
 from ofancore.balancers.views import VIEWS
 from ofancore.config import load_config
@@ -157,6 +157,22 @@ def test_own_scheme_and_its_config_are_complete(tmp_path, monkeypatch, capsys):
     assert cli.main([*shlex.split(command)[1:], "--set", "fabric.radix=4"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["pointers_per_switch"] == {"edge": 1, "agg": 1}
+
+
+def test_a_scheme_that_listens_keeps_good_labels(capsys):
+    """The text's own, beside itself without ears, which is ECMP."""
+    (code,) = [block for block in blocks("python") if "on_loss=on_loss" in block]
+    try:
+        exec(code, {})
+        assert re.match(r"keep_good: CCT [\d.]+ ns, [\d.]+% above the bound", capsys.readouterr().out)
+        without_ears = re.sub(r", on_ack=on_ack, on_loss=on_loss", "", code).replace('"keep_good"', '"deaf"')
+        exec(without_ears, {})
+        runs = {kind: simulate(Scenario.from_dict({"balancer": {"kind": kind}})) for kind in ("keep_good", "deaf")}
+        assert runs["keep_good"].ecn_marks > 0
+        assert runs["keep_good"].cct_ns < runs["deaf"].cct_ns
+    finally:
+        own.forget("keep_good")
+        own.forget("deaf")
 
 
 def test_own_functions_arguments_and_helpers_are_listed():

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 import small_report
 
-from ofancore import palette, report_page
+from ofancore import cli, palette, report_page
 from ofancore.config import load_config
 from ofancore.errors import OfanError
 from ofancore.figures import MissingRun
+from ofancore.provenance import drawing
 from ofancore.report_charts import DARK, LIGHT, SEEN, adapted, dark_colours, lightened, schemes_in, spec_in
 from ofancore.report_html import SWATCHES, TABLE_ROWS, VERDICTS
 from ofancore.report_page import Results, Unreadable, contents, page, prose
@@ -289,7 +290,16 @@ def test_the_command_writes_the_page_or_one_line(folder, text, tmp_path, capsys,
     monkeypatch.setattr(report_page, "CAPTIONS", folder.parent / "captions")
     command = ["--contents", json.dumps(small_report.PLAN), "--results", str(folder)]
     assert report_page.main([*command, "--out", str(tmp_path / "page.html")]) == 0
-    assert (tmp_path / "page.html").read_text() == text
+    assert drawing((tmp_path / "page.html").read_bytes()).decode() == text
+    assert report_page.main(command) == 0
+    assert cli.main(["explain", str(folder / "report/index.html"), "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert set(record["runs"]) == {
+        f"raw/{name}/{label}.parquet" for name, e in small_report.PLAN["experiments"].items() for label in e["schemes"]
+    }
+    assert set(record["now"]["files"].values()) | set(record["now"]["runs"].values()) == {"as then"}
+    assert record["now"]["again"].startswith(".venv/bin/snakemake results/report/index.html ")
+    assert record["now"]["by_hand"] == ".venv/bin/python -m ofancore.report_page --config config/paper.yaml --results results"
     assert report_page.main(["--contents", json.dumps(small_report.PLAN), "--results", str(tmp_path)]) == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert report_page.main(["--config", str(tmp_path / "none.yaml")]) == 2

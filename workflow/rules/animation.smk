@@ -15,7 +15,7 @@ rule animation:
         f"{RESULTS}/figures/queues_on_the_tree.log",
     params:
         source=SOURCE,
-        code=digest("animate.py", "animation.html", "palette.py", "timeline.py"),
+        code=digest("animate.py", "animation.html", "palette.py", "provenance.py", "timeline.py"),
     message:
         "Drawing queues_on_the_tree"
     shell:

@@ -19,7 +19,7 @@ rule page:
         f"{RESULTS}/report/index.log",
     params:
         contents=json_text(PAGE),
-        code=digest("charts.py", "claims.py", "palette.py", "report_charts.py", "report_html.py", "report_page.py", "theme.py", *PARTS),
+        code=digest("charts.py", "claims.py", "palette.py", "provenance.py", "report_charts.py", "report_html.py", "report_page.py", "theme.py", *PARTS),
     message:
         "Building the report"
     shell:
