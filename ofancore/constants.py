@@ -17,7 +17,7 @@ from ofancore.metrics import mean_interval
 from ofancore.palette import order
 
 PART = "balancer."
-MATTERS = 1.1  # a constant matters if its slowest value takes a tenth longer than its fastest one, clearly
+MATTERS = 1.1  # a constant matters if its slowest value takes a tenth longer than its fastest one; clearly so, if the interval is above 1
 UNSET = {"gap_ns": "half a base RTT", "units": "16 a path", "sample_ns": "none: no delay"}  # what a default of null means, in short
 
 
@@ -100,7 +100,8 @@ def effects(varied: pd.DataFrame, setting: str) -> pd.DataFrame:
 
 def verdicts(varied: pd.DataFrame, setting: str) -> pd.DataFrame:
     """One row a constant, those that matter most first: ours, the values, over all settings the best and the worst value with their factors
-    over ours (ours: 1), the worst's over the best's (`spread`), whether ours is within the interval of the best, whether it matters.
+    over ours (ours: 1), the worst's over the best's (`spread`), whether ours is within the interval of the best, whether it matters
+    (yes, no; perhaps: by its mean, but seeds differ).
     """
     rows = []
     for (label, constant), part in varied.groupby(["label", "constant"], sort=False):
@@ -120,7 +121,7 @@ def verdicts(varied: pd.DataFrame, setting: str) -> pd.DataFrame:
             "worst": worst, "worst_factor": by_value[worst][0], "worst_low": by_value[worst][1], "worst_high": by_value[worst][2],
             "spread": spread, "spread_low": low, "spread_high": high,
             "ours_within": best == ours or by_value[best][1] <= 1 <= by_value[best][2],
-            "matters": spread >= MATTERS and low > 1,
+            "matters": "no" if spread < MATTERS else "yes" if low > 1 else "perhaps",
         })  # fmt: skip
     table = pd.DataFrame(rows)
     return table.sort_values("spread", ascending=False, kind="stable", ignore_index=True)
