@@ -63,7 +63,8 @@ def _within(data: pd.DataFrame, axis: Axis, others=(), signed: bool = False) -> 
 
 
 def _is_cut(chart) -> bool:
-    return getattr(chart, "description", None) == CUT or any(_is_cut(x) for x in getattr(chart, "layer", ()))
+    parts = (x for how in ("layer", "hconcat", "vconcat") for x in getattr(chart, how, ()))
+    return getattr(chart, "description", None) == CUT or any(map(_is_cut, parts))
 
 
 def _panel(layers: list, width: int, height: int, name: str, cut: str) -> alt.LayerChart:

@@ -185,7 +185,10 @@ def grid_of(groups: list[Group]) -> dict:
     experiments: dict[str, dict] = {}
     for g in groups:
         block = {"scenario": g.scenario, "sweep": g.sweep, "points": g.points, "schemes": [], "seeds": g.seeds}
-        experiments.setdefault(g.experiment, block)["schemes"].append(g.label)
+        block = experiments.setdefault(g.experiment, block)
+        block["schemes"].append(g.label)
+        if g.one_at_a_time:
+            block.setdefault("one_at_a_time", {})[g.label] = g.one_at_a_time
     return {"schemes": {g.label: g.balancer for g in groups}, "experiments": experiments}
 
 

@@ -1,4 +1,4 @@
-"""The tables of README.md that other files know best: claims, schemes with their state, scenario keys, keys of each kind, metrics.
+"""The tables of README.md that other files know best: claims, constants, schemes with their state, scenario keys, metrics.
 
 python -m ofancore.readme        rewrites them and those of ARTIFACT.md in place, between their markers; a test compares
 """
@@ -21,7 +21,8 @@ from ofancore.config import ROOT, load_config
 from ofancore.docstrings import described_in
 from ofancore.fabric import AGG, EDGE, Fabric
 from ofancore.markdown import filled, table
-from ofancore.palette import FAMILIES
+from ofancore.metrics import shown
+from ofancore.palette import FAMILIES, name_of
 from ofancore.plan import seconds
 from ofancore.scenario import REGISTRIES, Scenario
 
@@ -56,6 +57,21 @@ def claims() -> str:
         minutes = math.ceil(sum(map(seconds, config.groups(sorted(experiments)))) / 2 / 60) if figures else ""
         rows.append([key, claim.text, verdict, ", ".join(f"`{name}`" for name in figures), minutes])
     return table(["claim", "", "verdict (checks passed)", "figures", "minutes"], rows)
+
+
+def constants() -> str:
+    """What the figure `constants` of `data/expected` says of each constant, those that matter most first."""
+    numbers = json.loads((ROOT / "data" / "expected" / "numbers.json").read_text())
+    if "constants" not in numbers:  # the figure is younger than the folder
+        return "The full run in `data/expected` is older than the figure; `make figures` draws it."
+    rows = [
+        [
+            name_of(row["label"]), f"`balancer.{row['constant']}`", row["ours"], row["values"], shown(row["spread"], row["spread_low"], row["spread_high"]),
+            row["matters"], row["best"], shown(row["best_factor"], row["best_low"], row["best_high"]),
+        ]
+        for row in numbers["constants"]["by_constant"].values()
+    ]  # fmt: skip
+    return table(["scheme", "key", "ours", "also tried", "slowest / fastest", "matters", "fastest", "CCT, over ours"], rows)
 
 
 def schemes() -> str:
@@ -115,7 +131,7 @@ def standings() -> str:
     return league.as_markdown(pd.DataFrame([{"label": label, **row} for label, row in found.items()]), ROOT).rstrip()
 
 
-BLOCKS = {"claims": claims, "league": standings, "schemes": schemes, "keys": keys, "kinds": kinds, "metrics": metrics}
+BLOCKS = {"claims": claims, "constants": constants, "league": standings, "schemes": schemes, "keys": keys, "kinds": kinds, "metrics": metrics}
 
 
 FILES = {"README.md": BLOCKS, "ARTIFACT.md": artifact.BLOCKS}

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import altair as alt
@@ -198,6 +199,17 @@ def test_other_sources_are_told_with_the_commit_to_go_to(results, capsys, monkey
 def test_the_grid_asks_for_the_same_runs(results, capsys, tmp_path):
     explain(capsys, results / "figures/f.svg", "--grid", tmp_path / "grid.yaml")
     assert load_config(tmp_path / "grid.yaml", scenarios=False).groups() == GROUPS
+
+
+def test_a_grid_keeps_what_single_schemes_vary(tmp_path):
+    varied = [replace(GROUPS[0], one_at_a_time={"balancer.order": ["permuted"], "balancer.labels": [4, 2]}), GROUPS[1]]
+    grid = provenance.grid_of(varied)
+    assert grid["experiments"]["one"]["one_at_a_time"] == {"ops": varied[0].one_at_a_time}
+    rest = {"results": "out", "seeds": 1, "figures": {}, "claims": {}}
+    for block in grid["experiments"].values():
+        block["about"] = "a test"
+    assert load_config(grid | rest, scenarios=False).groups() == varied
+    assert "one_at_a_time" not in provenance.grid_of(GROUPS)["experiments"]["one"]
 
 
 def test_another_commit_changes_the_files_but_not_the_drawings(results, capsys, monkeypatch):
