@@ -108,9 +108,9 @@ def test_samples_count_the_rate_of_their_time():
         if seen[0] > 50_000:
             break
     packet = 4178
-    assert BUFFER - packet <= seen[0] <= BUFFER
+    assert BUFFER - 2 * packet <= seen[0] <= BUFFER
     assert seen[1] == pytest.approx(seen[0], abs=packet)  # before what happens at that time
-    assert BUFFER - packet <= seen[2] <= BUFFER
+    assert BUFFER - 2 * packet <= seen[2] <= BUFFER
 
 
 def test_no_queue_is_longer_than_the_buffer():

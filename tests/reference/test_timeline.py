@@ -99,7 +99,7 @@ def test_refusals():
     for times in ([], [-1.0], [1.0, 1.0], [2.0, 1.0], [float("nan")], [[1.0]]):
         with pytest.raises(ScenarioError, match=r"times_ns = .*: must be numbers from 0 on, each larger than the one before"):
             timeline.record(scenario, times)
-    with pytest.raises(ScenarioError, match=r"samples = .*: must be at most 520833 on a fabric of 96 links"):
+    with pytest.raises(ScenarioError, match=r"samples = .*: must be at most 260416 on a fabric of 96 links"):
         timeline.record(scenario, samples=600_000)
     stopped = Scenario.from_dict({"fabric": {"radix": 4}, "workload": {"message_packets": 8}, "time_limit_ns": 1000.0})
     assert len(timeline.record(stopped, samples=10).times_ns) == 11
