@@ -66,11 +66,17 @@ def constants() -> str:
         return "The full run in `data/expected` is older than the figure; `make figures` draws it."
     rows = [
         [
-            name_of(row["label"]), f"`balancer.{row['constant']}`", row["ours"], row["values"], shown(row["spread"], row["spread_low"], row["spread_high"]),
-            row["matters"], row["best"], shown(row["best_factor"], row["best_low"], row["best_high"]),
+            name_of(row["label"]),
+            f"`balancer.{row['constant']}`",
+            row["ours"],
+            row["values"],
+            shown(row["spread"], row["spread_low"], row["spread_high"]),
+            row["matters"],
+            row["best"],
+            shown(row["best_factor"], row["best_low"], row["best_high"]),
         ]
         for row in numbers["constants"]["by_constant"].values()
-    ]  # fmt: skip
+    ]
     return table(["scheme", "key", "ours", "also tried", "slowest / fastest", "matters", "fastest", "CCT, over ours"], rows)
 
 
@@ -131,7 +137,15 @@ def standings() -> str:
     return league.as_markdown(pd.DataFrame([{"label": label, **row} for label, row in found.items()]), ROOT).rstrip()
 
 
-BLOCKS = {"claims": claims, "constants": constants, "league": standings, "schemes": schemes, "keys": keys, "kinds": kinds, "metrics": metrics}
+BLOCKS = {
+    "claims": claims,
+    "constants": constants,
+    "league": standings,
+    "schemes": schemes,
+    "keys": keys,
+    "kinds": kinds,
+    "metrics": metrics,
+}
 
 
 FILES = {"README.md": BLOCKS, "ARTIFACT.md": artifact.BLOCKS}
