@@ -72,6 +72,7 @@ def result_files(config: Config, results: Path) -> list[str]:
     for name in config.figures:
         wanted += [f"figures/{name}.{form}" for form in ("svg", "png", "html")]
         wanted += [f"numbers/{name}.json", f"tables/{name}.csv", f"notebooks/{name}.ipynb", f"notebooks/{name}.yaml"]
+        wanted += [f"tables/{name}{end}" for end in config.figures[name].more]
     wanted += [f"claims.{form}" for form in ("json", "md", "html")] + ["comparison.json", "comparison.md", "report/index.html"]
     missing = [path for path in wanted if not (results / path).is_file()]
     if missing:

@@ -1,4 +1,4 @@
-"""The chart forms that figures are made of, their set-up in words, and saving; how they look is in `theme.py`.
+"""The chart forms that figures are made of, and their set-up in words; how they look is in `theme.py`, how they are written in `saving.py`.
 
 Lines are labelled at their ends. Every form takes a tidy table with `label` and the columns of `metrics.summarise`, and
 every mark has a tooltip; in the HTML version a click isolates a scheme and a double click brings all back.
@@ -6,19 +6,14 @@ every mark has a tooltip; in the HTML version a click isolates a scheme and a do
 
 from __future__ import annotations
 
-import contextlib
-import json
 import math
-from pathlib import Path
 
 import altair as alt
 import pandas as pd
-from altair.utils.html import INLINE_HTML_TEMPLATE
 
-from ofancore.files import write_file
-from ofancore.jit import CACHE
 from ofancore.metrics import extent
 from ofancore.palette import Style, name_of, order, style, text_colour
+from ofancore.saving import save
 from ofancore.theme import (
     FAINT,
     GRID,
@@ -68,7 +63,8 @@ def _within(data: pd.DataFrame, axis: Axis, others=(), signed: bool = False) -> 
 
 
 def _is_cut(chart) -> bool:
-    return getattr(chart, "description", None) == CUT or any(_is_cut(x) for x in getattr(chart, "layer", ()))
+    parts = (x for how in ("layer", "hconcat", "vconcat") for x in getattr(chart, how, ()))
+    return getattr(chart, "description", None) == CUT or any(map(_is_cut, parts))
 
 
 def _panel(layers: list, width: int, height: int, name: str, cut: str) -> alt.LayerChart:
@@ -314,48 +310,3 @@ def figure(panels: list, finding: str, setup: str | list[str], columns: int = 2)
         together = alt.concat(*panels, columns=columns).properties(title=title(finding, setup))
         # Each panel has scales of its own schemes; shared ones would repaint them.
         return together.resolve_scale(color="independent", shape="independent", strokeDash="independent")
-
-
-def save(chart, name: str, out_dir: str | Path, record=None) -> list[Path]:
-    """`name`.svg, .png (two pixels a point) and .html (interactive, self-contained, works offline), each written whole.
-
-    `record(drawings)`: what every file is to say of itself (see provenance.py), given the drawings (suffix -> bytes) without it.
-    """
-    import vl_convert as vlc
-
-    from ofancore.provenance import embedded
-
-    spec = chart.to_dict()
-    svg = vlc.vegalite_to_svg(json.dumps(spec, sort_keys=True))  # the order of keys is that of attributes
-    options = {"actions": {"export": True, "source": False, "compiled": False, "editor": False}, "mode": "vega-lite"}
-    # What `chart.to_html(inline=True)` gives, with scripts that are not bundled anew for every page.
-    html = INLINE_HTML_TEMPLATE.render(
-        spec=json.dumps(spec),
-        embed_options=json.dumps(options),
-        output_div="vis",
-        vegalite_version=alt.VEGALITE_VERSION,
-        vegaembed_script=scripts(),
-    )
-    out = Path(out_dir)
-    files = {"svg": svg.encode(), "png": vlc.svg_to_png(svg, scale=2), "html": html.encode()}
-    if record is not None:
-        about = record(files)
-        files = {suffix: embedded(data, suffix, about) for suffix, data in files.items()}
-    for suffix, data in files.items():
-        write_file(out / f"{name}.{suffix}", data)
-    return [out / f"{name}.{suffix}" for suffix in files]
-
-
-def scripts() -> str:
-    """The JavaScript of an interactive page. Bundling it takes seconds, so it is kept beside the compiled kernels."""
-    import vl_convert as vlc
-
-    kept = CACHE and CACHE / f"vega-{vlc.__version__}.js"
-    with contextlib.suppress(OSError):
-        if kept and kept.exists():
-            return kept.read_text()
-    bundle = vlc.javascript_bundle()
-    if kept:
-        with contextlib.suppress(OSError):
-            write_file(kept, bundle)
-    return bundle

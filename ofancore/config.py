@@ -1,9 +1,9 @@
 """The grid of experiments: what `config/*.yaml` may say, and its expansion into run groups.
 
 An experiment is a base scenario, axes to sweep (dotted scenario key -> values; several axes make their product), an
-optional list of explicit points, the schemes that run in it and the number of seeds. A *run group* is one scheme of one
-experiment: one job of the pipeline, one file under `results/raw`. Everything is checked before the first job starts,
-every scenario included; a refusal names the dotted key, the value and the rule.
+optional list of explicit points, the schemes that run in it, what is varied of single ones and the number of seeds. A
+*run group* is one scheme of one experiment: one job of the pipeline, one file under `results/raw`. Everything is checked
+before the first job starts, every scenario included; a refusal names the dotted key, the value and the rule.
 
     python -m ofancore.config schema                      print config/schema.yaml
     python -m ofancore.config check config/paper.yaml     status 2 and one line if it is not valid
@@ -54,6 +54,9 @@ class Experiment(_Strict):
     )
     points: list[dict[DottedKey, Any]] = Field([], description="Explicit points (dotted scenario keys), each crossed with the sweep.")
     schemes: Annotated[list[Name], Field(min_length=1)] = Field(description="Labels out of `schemes`; one run group each.")
+    one_at_a_time: dict[Name, Annotated[dict[DottedKey, Annotated[list[Any], Field(min_length=1)]], Field(min_length=1)]] = Field(
+        {}, description="Scheme -> dotted scenario key -> values: at every point it runs as it is and with one key at a time at each value."
+    )
     seeds: Annotated[int, Field(ge=1, le=1000)] | None = Field(None, description="Seeds a point, if other than the config's.")
 
 
@@ -64,6 +67,9 @@ class Figure(_Strict):
     category: str = Field(description="The heading in the report.")
     experiments: Annotated[list[Name], Field(min_length=1)] = Field(description="The experiments that the notebook reads.")
     parameters: dict[Name, JsonValue] = Field({}, description="Values for the notebook's parameters cell.")
+    more: list[Annotated[str, Field(pattern=r"^(_[a-z0-9_]+\.csv|\.md)$")]] = Field(
+        [], description="What it writes to tables/ beside <name>.csv: ends of names, after the figure's own."
+    )
 
 
 class Check(_Strict):
@@ -141,7 +147,8 @@ class Config(_Strict):
     def group(self, experiment: str, label: str) -> Group:
         e = self.experiments[experiment]
         balancer = with_code(self.schemes[label])
-        return Group(experiment, label, e.scenario, balancer, e.sweep, e.points, self.seeds if e.seeds is None else e.seeds)
+        seeds = self.seeds if e.seeds is None else e.seeds
+        return Group(experiment, label, e.scenario, balancer, e.sweep, e.points, seeds, e.one_at_a_time.get(label, {}))
 
     def groups(self, experiments: list[str] | None = None) -> list[Group]:
         """The run groups of the given experiments (all of them by default), in the order of the config."""
@@ -163,7 +170,10 @@ def _refuse_unknown_names(config: Config) -> None:
             known(f"experiments.{e}.schemes.{i}", label, config.schemes, "schemes")
         if len(set(experiment.schemes)) < len(experiment.schemes):
             raise ScenarioError(f"experiments.{e}.schemes", experiment.schemes, "must name each scheme once")
+        for label in experiment.one_at_a_time:
+            known(f"experiments.{e}.one_at_a_time.{label}", label, experiment.schemes, f"schemes of {e}")
         runs = math.prod(map(len, experiment.sweep.values())) * max(1, len(experiment.points)) * (experiment.seeds or config.seeds)
+        runs *= 1 + max((sum(map(len, varied.values())) for varied in experiment.one_at_a_time.values()), default=0)
         if runs > MOST_RUNS:
             raise ScenarioError(f"experiments.{e}", runs, f"so many runs a scheme; at most {MOST_RUNS} are possible")
         if "balancer" in experiment.scenario:
@@ -171,6 +181,10 @@ def _refuse_unknown_names(config: Config) -> None:
         for i, point in enumerate(experiment.points):
             for key in point.keys() & experiment.sweep.keys():
                 raise ScenarioError(f"experiments.{e}.points.{i}.{key}", point[key], "is swept already")
+        taken = {*experiment.sweep, *(key for point in experiment.points for key in point)}
+        for label, varied in experiment.one_at_a_time.items():
+            for key in varied.keys() & taken:
+                raise ScenarioError(f"experiments.{e}.one_at_a_time.{label}.{key}", varied[key], "is swept or set by a point already")
     for f, figure in config.figures.items():
         for i, name in enumerate(figure.experiments):
             known(f"figures.{f}.experiments.{i}", name, config.experiments, "experiments")
@@ -315,21 +329,6 @@ def schema_text() -> str:
     return SCHEMA_HEADER + yaml.safe_dump(Config.model_json_schema(), sort_keys=True, width=120, allow_unicode=True)
 
 
-def cost_table(config: Config) -> str:
-    """Expected packet-hops and seconds of one core, an experiment a line."""
-    from ofancore.plan import packet_hops, seconds
-
-    lines, total_hops, total_seconds, jobs = [], 0.0, 0.0, 0
-    for name in config.experiments:
-        groups = config.groups([name])
-        hops, time = sum(packet_hops(g) for g in groups), sum(seconds(g) for g in groups)
-        runs = sum(len(expand(g)) for g in groups)
-        lines.append(f"{name:24} {len(groups):4} groups {runs:6} runs {hops:9.1e} packet-hops {time:7.0f} s")
-        total_hops, total_seconds, jobs = total_hops + hops, total_seconds + time, jobs + len(groups)
-    lines.append(f"{'all':24} {jobs:4} groups {'':11} {total_hops:9.1e} packet-hops {total_seconds:7.0f} s of one core")
-    return "\n".join(lines)
-
-
 def main(arguments: list[str]) -> int:
     match arguments:
         case ["schema"]:
@@ -338,6 +337,8 @@ def main(arguments: list[str]) -> int:
             load_config(path)
             print(f"{path} is valid")
         case ["cost", path]:
+            from ofancore.cost import cost_table
+
             print(cost_table(load_config(path)))
         case ["measure", path, *names]:
             from ofancore.cost import measured

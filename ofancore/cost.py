@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ofancore.config import Config
-from ofancore.plan import Group, expand, seconds
+from ofancore.plan import Group, expand, packet_hops, seconds
 
 
 @dataclass(frozen=True)
@@ -54,3 +54,16 @@ def measured(config: Config, experiments: list[str]) -> Iterator[str]:
         made = sum(len(expand(group, seeds=1)) for group in groups)
         memory = max(s.memory_mib for s in samples)
         yield f"{name:24} {expected:7.3f} core-hours estimated, {found:7.3f} from {made} runs made now, {memory:5.0f} MiB"
+
+
+def cost_table(config: Config) -> str:
+    """Expected packet-hops and seconds of one core, an experiment a line."""
+    lines, total_hops, total_seconds, jobs = [], 0.0, 0.0, 0
+    for name in config.experiments:
+        groups = config.groups([name])
+        hops, time = sum(packet_hops(g) for g in groups), sum(seconds(g) for g in groups)
+        runs = sum(len(expand(g)) for g in groups)
+        lines.append(f"{name:24} {len(groups):4} groups {runs:6} runs {hops:9.1e} packet-hops {time:7.0f} s")
+        total_hops, total_seconds, jobs = total_hops + hops, total_seconds + time, jobs + len(groups)
+    lines.append(f"{'all':24} {jobs:4} groups {'':11} {total_hops:9.1e} packet-hops {total_seconds:7.0f} s of one core")
+    return "\n".join(lines)

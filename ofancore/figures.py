@@ -125,31 +125,39 @@ class Figure:
     def runs(self, experiment: str) -> pd.DataFrame:
         return self.source.runs(experiment)
 
-    def publish(self, chart, numbers: dict, table: pd.DataFrame):
+    def folder(self, kind: str) -> Path:
+        """Where its files of a kind lie: figures, tables, notebooks."""
+        return Path(self.source.results) / kind
+
+    def publish(self, chart, numbers: dict, table: pd.DataFrame, more: dict[str, pd.DataFrame | str] | None = None):
         """Write the chart (SVG, PNG, HTML), its numbers (JSON) and the table that was drawn (CSV), and show the chart.
 
+        `more`: further tables, or texts, by the ends of their names (the config's `more` of the figure).
         Opened by hand, nothing is written: the small version must not pass for the real one.
         """
         if not self.source.simulate:
             from IPython.display import SVG
 
-            from ofancore.charts import save
+            from ofancore.saving import save
 
             results = Path(self.source.results)
-            csv = table.to_csv(index=False, float_format="%.6g")
+            texts = {".csv": table, **(more or {})}
+            texts = {end: text if isinstance(text, str) else text.to_csv(index=False, float_format="%.6g") for end, text in texts.items()}
             said = json.dumps(plain(numbers), indent=1, ensure_ascii=False) + "\n"
-            svg, *_ = save(chart, self.name, results / "figures", lambda drawings: self._record(drawings, said, csv))
+            svg, *_ = save(chart, self.name, results / "figures", lambda drawings: self._record(drawings, said, texts))
             chart = SVG(filename=svg)  # shown as it was drawn, not drawn again
-            write_file(results / "tables" / f"{self.name}.csv", csv)
+            for end, text in texts.items():
+                write_file(results / "tables" / f"{self.name}{end}", text)
             write_file(results / "numbers" / f"{self.name}.json", said)
         return chart
 
-    def _record(self, drawings: dict[str, bytes], numbers: str, table: str) -> dict:
+    def _record(self, drawings: dict[str, bytes], numbers: str, tables: dict[str, str]) -> dict:
         """What the figure's files say of themselves."""
         from ofancore.provenance import raw_record, record, sha256
 
         files = {f"figures/{self.name}.{suffix}": sha256(data) for suffix, data in drawings.items()}
-        files |= {f"numbers/{self.name}.json": sha256(numbers.encode()), f"tables/{self.name}.csv": sha256(table.encode())}
+        files[f"numbers/{self.name}.json"] = sha256(numbers.encode())
+        files |= {f"tables/{self.name}{end}": sha256(text.encode()) for end, text in tables.items()}
         read = self.source.read_groups()
         runs = {path: raw_record(group, self.source.results, digests) for path, (group, digests) in read.items()}
         return record(self.name, self.source.drawn, [group for group, _ in read.values()], runs, files, self.source.results)

@@ -2,15 +2,39 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import altair as alt
 import pandas as pd
 
-from ofancore.metrics import shown
-from ofancore.palette import name_of
-from ofancore.theme import FAINT, INK, Axis, faded, one_selection, panel_title, pick
+from ofancore.league import Quantity, short, with_interval
+from ofancore.palette import contrast, name_of
+from ofancore.theme import FAINT, LINK, faded, one_selection, panel_title, pick
 
 CELL, STEP = 36, 19  # pixels: width of a cell, height of a row
-COLOURS = "viridis"  # colour-blind safe, and rises in lightness
+# Viridis in nine steps: colour-blind safe, and rises in lightness.
+COLOURS = ("#440154", "#482878", "#3e4a89", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725")
+CHOICE = "quantity"  # the parameter by which a reader chooses what the cells show
+
+
+def colour_at(place: float) -> str:
+    """The colour at 0 (lowest) to 1 (highest) of the scale."""
+    at = min(1.0, max(0.0, place)) * (len(COLOURS) - 1)
+    i = min(int(at), len(COLOURS) - 2)
+    mixed = (round((1 - (at - i)) * int(COLOURS[i][c : c + 2], 16) + (at - i) * int(COLOURS[i + 1][c : c + 2], 16)) for c in (1, 3, 5))
+    return "#" + "".join(f"{channel:02x}" for channel in mixed)
+
+
+def ink_on(colour: str) -> str:
+    """Black or white, whichever is read better on the colour: one of them always has a contrast of 4.58 or more."""
+    return max("#000000", "#ffffff", key=lambda ink: contrast(ink, colour))
+
+
+def place(value: float, limits: tuple[float, float]) -> float:
+    """Where a value lies on the log scale of colours; what is not above zero lies at its lower end."""
+    low, high = limits
+    return min(1.0, max(0.0, math.log(value / low) / math.log(high / low))) if value > 0 else 0.0
 
 
 def _rows(labels: list[str], names: bool) -> alt.Y:
@@ -18,45 +42,65 @@ def _rows(labels: list[str], names: bool) -> alt.Y:
     return alt.Y("scheme:N", sort=[name_of(x) for x in labels], title=None, axis=axis)
 
 
-def heat(table: pd.DataFrame, labels: list[str], column: str, value: Axis, panel: str, names: bool = False) -> alt.LayerChart:
+def choice(quantities: Sequence[Quantity]) -> alt.Parameter:
+    """What a reader of the interactive version chooses: the quantity in the cells. A picture shows the first one."""
+    options = [q.stem for q in quantities]
+    bind = alt.binding_select(options=options, labels=[q.title for q in quantities], name="Cells show: ")
+    return alt.param(name=CHOICE, value=options[0], bind=bind)
+
+
+def heat(table: pd.DataFrame, labels: list[str], column: str, quantities: Sequence[Quantity], panel: str) -> alt.LayerChart:
     """A row for each label, in that order, a cell for each value of `column` (in the table's order): colour on a log scale, and the number.
 
-    `value` has limits: colours end there, numbers do not. A cell of which runs did not finish says ">".
+    `table` is of the form of `league.cells`. Which of the quantities is shown is the parameter of `choice`, which the figure must have.
+    A cell of which runs did not finish says ">" before what can only have grown, its CCT. The tooltip has all quantities with intervals.
     """
-    low, high = value.limits
-    data = table.assign(scheme=table["label"].map(name_of), column=table[column], drawn=table["mean"].clip(low, high))
-    data["text"] = [("> " if unfinished else "") + _short(mean) for mean, unfinished in zip(data["mean"], data["unfinished"], strict=True)]
-    data["ink"] = ["#ffffff" if v < (low * high) ** 0.5 else INK for v in data["drawn"]]
+    data = table[["label", "seeds"]].assign(scheme=table["label"].map(name_of), column=table[column], unfinished=table["unfinished_runs"])
+    for q in quantities:
+        values = table[list(q.columns)].to_numpy(float)
+        cut = (table["unfinished_runs"] > 0) & (q.stem == "inflation")
+        fills = [colour_at(place(mean, q.limits)) for mean, _, _ in values]
+        data[f"text_{q.stem}"] = [("> " if c else "") + short(mean) for (mean, _, _), c in zip(values, cut, strict=True)]
+        data[f"fill_{q.stem}"], data[f"ink_{q.stem}"] = fills, [ink_on(fill) for fill in fills]
+        data[f"tip_{q.stem}"] = [("> " if c else "") + with_interval(*row) for row, c in zip(values, cut, strict=True)]
     x = alt.X(
         "column:N",
         sort=list(dict.fromkeys(table[column])),
         title=None,
         axis=alt.Axis(labelAngle=-45, labelOverlap=False, ticks=False, domain=False, labelLimit=160),
     )
-    y = _rows(labels, names)
-    scale = alt.Scale(type="log", domain=[low, high], scheme=COLOURS, clamp=True)
+    y = _rows(labels, False)
     tips = [alt.Tooltip("scheme:N"), alt.Tooltip("column:N", title=panel)]
-    tips += [
-        alt.Tooltip(f"{c}:Q", title=f"{value.title}: {t}", format=",.4~g")
-        for c, t in (("mean", "mean"), ("low", "95% from"), ("high", "95% to"))
-    ]
+    tips += [alt.Tooltip(f"tip_{q.stem}:N", title=f"{q.title}, mean [95% interval]") for q in quantities]
     tips += [alt.Tooltip("seeds:Q"), alt.Tooltip("unfinished:Q", title="runs not finished")]
-    base = alt.Chart(data)
-    cells = base.mark_rect(stroke="white").encode(
-        x=x, y=y, color=alt.Color("drawn:Q", scale=scale, legend=None), opacity=faded, tooltip=tips
-    )
-    text = base.mark_text(fontSize=9.5).encode(x=x, y=y, text="text:N", color=alt.Color("ink:N", scale=None), opacity=faded)
-    size = {"width": CELL * data[column].nunique(), "height": STEP * len(labels)}
-    together = alt.layer(cells.add_params(pick), text).resolve_scale(color="independent")
-    return together.properties(title=panel_title(panel), **size)
+    base = alt.Chart(data).transform_calculate(**{part: f"datum['{part}_' + {CHOICE}]" for part in ("text", "fill", "ink")})
+    cells = base.mark_rect(stroke="white").encode(x=x, y=y, color=alt.Color("fill:N", scale=None), opacity=faded, tooltip=tips)
+    text = base.mark_text(fontSize=9.5).encode(x=x, y=y, text="text:N", color=alt.Color("ink:N", scale=None), opacity=faded, tooltip=tips)
+    size = {"width": CELL * data["column"].nunique(), "height": STEP * len(labels)}
+    return alt.layer(cells.add_params(pick), text).properties(title=panel_title(panel), **size)
 
 
-def column(table: pd.DataFrame, labels: list[str], field: str, panel: str, width: int = 66) -> alt.Chart:
-    """A number for each label, as text. The unit in the title stands in a line of its own."""
-    data = table.assign(scheme=table["label"].map(name_of), text=[_short(v) for v in table[field]])
+def names(labels: list[str], links: Sequence[str], width: int = 146) -> alt.Chart:
+    """The names of the schemes, to stand to the left of a row of panels; each leads to where the scheme is described (empty: nowhere)."""
+    files = [link.lstrip("./") for link in links]
+    data = pd.DataFrame({"scheme": [name_of(x) for x in labels], "href": [link or None for link in links], "file": files})
+    text = alt.Chart(data).mark_text(align="right", fontSize=11, color=LINK, limit=width)
+    tips = [alt.Tooltip("scheme:N"), alt.Tooltip("file:N", title="described in")]
+    encoded = text.encode(x=alt.value(width), y=_rows(labels, False), text="scheme:N", href="href:N", opacity=faded, tooltip=tips)
+    return encoded.properties(width=width, height=STEP * len(labels))
+
+
+def column(table: pd.DataFrame, labels: list[str], field: str, panel: str, width: int = 66, texts: list[str] | None = None) -> alt.Chart:
+    """A number for each label, as text (or `texts` in their place). The unit in the title stands in a line of its own."""
+    shown = [short(v) for v in table[field]] if texts is None else texts
+    data = table[[field]].assign(scheme=table["label"].map(name_of), text=shown)
     text = alt.Chart(data).mark_text(fontSize=10, align="right", color=FAINT, xOffset=width - 6)
     encoded = text.encode(
-        x=alt.value(0), y=_rows(labels, False), text="text:N", opacity=faded, tooltip=["scheme:N", alt.Tooltip(f"{field}:Q", title=panel)]
+        x=alt.value(0),
+        y=_rows(labels, False),
+        text="text:N",
+        opacity=faded,
+        tooltip=["scheme:N", alt.Tooltip("text:N", title=" ".join(panel.split()))],
     )
     return encoded.add_params(pick).properties(
         title=panel_title(panel.replace(" (", "\n(").split("\n")), width=width, height=STEP * len(labels)
@@ -67,14 +111,3 @@ def in_a_row(panels: list) -> alt.HConcatChart:
     """Panels side by side, close together, each with scales of its own."""
     with one_selection():
         return alt.hconcat(*panels, spacing=12).resolve_scale(color="independent", shape="independent", strokeDash="independent")
-
-
-def _short(value: float) -> str:
-    """Two significant digits, thousands as k and millions as M."""
-    for size, letter in ((1e6, "M"), (1e4, "k")):
-        if abs(value) >= size:
-            divisor = 1e6 if letter == "M" else 1e3
-            return f"{value / divisor:.3g}{letter}"
-    if abs(value) >= 100 or value == round(value):
-        return f"{value:.0f}"
-    return shown(value)

@@ -1,18 +1,49 @@
-"""The league: every balancer in the same settings, ranked by how long its collectives take.
+"""The league: every balancer in the same settings, ranked by its distance to optimal.
 
-A setting is a workload under a condition (healthy, failures). A run's slowdown is its CCT over the ideal; a run that did not finish has the
-time at which it was stopped in place of its CCT, so its slowdown is a lower bound. A scheme's slowdown is the geometric mean over all
-settings: half the time in one setting makes up for twice the time in another. Means and intervals are over seeds.
+A setting is a workload under a condition (healthy, failures). A run's slowdown is its CCT over its lower bound; a run that did not finish
+has the time at which it was stopped in place of its CCT, so its slowdown is at least that. A scheme's slowdown is the geometric mean over
+all settings: half the time in one setting makes up for twice the time in another. What it is above one, in percent, is the distance to
+optimal. Means and 95% t-intervals are over seeds; an interval ends where the quantity does (nothing is below zero, no share above 100%).
 """
 
 from __future__ import annotations
 
+import html
+from dataclasses import dataclass
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 
-from ofancore.balancers import BALANCERS
-from ofancore.metrics import mean_interval
+from ofancore import docstrings, markdown
+from ofancore.metrics import mean_interval, shown
+from ofancore.palette import name_of
 
+
+@dataclass(frozen=True)
+class Quantity:
+    """What a cell of the league holds, in columns `<stem>_<unit>`, `<stem>_low_<unit>`, `<stem>_high_<unit>`.
+
+    `limits`: where its colours end (on a log scale; numbers go on). `most`: what it cannot exceed.
+    """
+
+    stem: str
+    unit: str
+    title: str
+    limits: tuple[float, float]
+    most: float = np.inf
+
+    @property
+    def columns(self) -> tuple[str, str, str]:
+        return f"{self.stem}_{self.unit}", f"{self.stem}_low_{self.unit}", f"{self.stem}_high_{self.unit}"
+
+
+QUANTITIES = (
+    Quantity("inflation", "percent", "CCT above the lower bound (%)", (0.3, 3000.0)),
+    Quantity("queue_max", "packets", "largest queue (packets)", (4.0, 400.0)),
+    Quantity("dropped", "percent", "dropped (%)", (0.01, 10.0), 100.0),
+    Quantity("reordered", "percent", "reordered (%)", (0.1, 100.0), 100.0),
+)
 # What a scheme costs and does beside its slowdown: column -> (title with unit, how the runs of all settings become one number)
 COSTS = {
     "unfinished": ("not finished (runs)", "sum"),
@@ -22,14 +53,22 @@ COSTS = {
     "switch_bytes": ("state a switch (B)", "max"),
     "host_bytes": ("state a host (B)", "max"),
 }
+DISTANCE = ("distance_to_optimal_percent", "distance_to_optimal_low_percent", "distance_to_optimal_high_percent")
+DISTANCE_TITLE = "distance to optimal: mean CCT above the lower bound (%)"
+DISTANCE_NOTE = (
+    "Ranked by the distance to optimal, the geometric mean over all settings of the CCT over its lower bound, less one; "
+    "in brackets the 95% interval over {seeds} seeds."
+)
 
 
 def slowdowns(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs with `slowdown` (see above) and the columns of `COSTS`."""
+    """The runs with `slowdown` (see above), the columns of `QUANTITIES` and of `COSTS`."""
     time = runs["cct_ns"].where(runs["finished"].astype(bool), runs["ended_ns"])
     states = [c for c in ("state_bytes_per_switch_edge", "state_bytes_per_switch_agg") if c in runs]
+    slowdown = time / runs["lower_bound_ns"]
     return runs.assign(
-        slowdown=time / runs["ideal_ns"],
+        slowdown=slowdown,
+        inflation_percent=100 * (slowdown - 1),
         unfinished=~runs["finished"].astype(bool),
         dropped_percent=100 * runs["packets_dropped"] / runs["packets_sent"],
         reordered_percent=100 * runs["reorder_fraction"],
@@ -38,17 +77,26 @@ def slowdowns(runs: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def in_settings(runs: pd.DataFrame, settings: list[str]) -> pd.DataFrame:
-    """One row a setting and scheme: mean CCT above the ideal in percent with its 95% interval, seeds, runs not finished."""
+def bounded_interval(values, most: float = np.inf) -> tuple[float, float, float]:
+    """Mean and 95% t-interval, cut at zero and at the most that the quantity can be: with few seeds a t-interval goes beyond."""
+    mean, low, high = mean_interval(values)
+    return mean, max(low, min(0.0, mean)), min(high, max(most, mean))
+
+
+def cells(runs: pd.DataFrame, settings: list[str]) -> pd.DataFrame:
+    """One row a setting and scheme: seeds, runs not finished, and each of `QUANTITIES` as mean over seeds with its 95% interval."""
     rows = []
     for key, group in runs.groupby([*settings, "label"], sort=False):
-        mean, low, high = mean_interval(100 * (group["slowdown"] - 1))
-        rows.append([*key, mean, low, high, len(group), int(group["unfinished"].sum())])
-    return pd.DataFrame(rows, columns=[*settings, "label", "mean", "low", "high", "seeds", "unfinished"])
+        row = dict(zip([*settings, "label"], key, strict=True)) | {"seeds": len(group), "unfinished_runs": int(group["unfinished"].sum())}
+        for quantity in QUANTITIES:
+            row |= zip(quantity.columns, bounded_interval(group[quantity.columns[0]], quantity.most), strict=True)
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
 def standings(runs: pd.DataFrame, settings: list[str]) -> pd.DataFrame:
-    """One row a scheme, best first: rank, slowdown with its 95% interval, the columns of `COSTS`, and where the scheme is described.
+    """One row a scheme, best first: rank, distance to optimal (`DISTANCE`, with its 95% interval), slowdown (mean, low, high), the columns
+    of `COSTS`, and where the scheme is described.
 
     ValueError if a scheme lacks a setting or a seed that another one has: it would be compared on other ground.
     """
@@ -60,11 +108,68 @@ def standings(runs: pd.DataFrame, settings: list[str]) -> pd.DataFrame:
     rows = []
     for label, group in runs.groupby("label"):
         per_seed = np.log(group["slowdown"]).groupby(group["seed"]).mean()
-        mean, low, high = np.exp(mean_interval(per_seed))
+        mean, low, high = np.exp(bounded_interval(per_seed))
+        distance = dict(zip(DISTANCE, (100 * (x - 1) for x in (mean, low, high)), strict=True))
         costs = {name: getattr(group[name], how)() for name, (_, how) in COSTS.items()}
-        kind = group["balancer.kind"].iloc[0]
-        described = f"{BALANCERS[kind].__module__.replace('.', '/')}.py" if kind in BALANCERS else ""
-        rows.append({"label": label, "mean": mean, "low": low, "high": high, "seeds": len(per_seed)} | costs | {"described_in": described})
+        kind, module = (group[c].iloc[0] if c in group else None for c in ("balancer.kind", "balancer.module"))
+        described = docstrings.described_in(kind, module)
+        rows.append(
+            {"label": label}
+            | distance
+            | {"mean": mean, "low": low, "high": high, "seeds": len(per_seed)}
+            | costs
+            | {"described_in": described}
+        )
     table = pd.DataFrame(rows).sort_values("mean", kind="stable", ignore_index=True)
     table.insert(0, "rank", np.arange(1, len(table) + 1))
     return table
+
+
+def short(value: float) -> str:
+    """Two significant digits, thousands as k and millions as M."""
+    for size, letter in ((1e6, "M"), (1e4, "k")):
+        if abs(value) >= size:
+            divisor = 1e6 if letter == "M" else 1e3
+            return f"{value / divisor:.3g}{letter}"
+    if abs(value) >= 100 or value == round(value):
+        return f"{value:.0f}"
+    return shown(value)
+
+
+def with_interval(mean: float, low: float, high: float) -> str:
+    return f"{short(mean)} [{short(low)}, {short(high)}]"
+
+
+def distance_of(row) -> str:
+    """A scheme's distance to optimal with its interval, from its slowdown: `row` has mean, low, high."""
+    return with_interval(*(max(0.0, 100 * (row[c] - 1)) for c in ("mean", "low", "high")))
+
+
+def shown_rows(table: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
+    """The standings as people read them: (head, rows). The second cell of a row is the scheme's name."""
+    head = ["rank", "scheme", DISTANCE_TITLE, *(title for title, _ in COSTS.values())]
+    records = table.to_dict("records")
+    return head, [[str(r["rank"]), name_of(r["label"]), distance_of(r), *(short(r[c]) for c in COSTS)] for r in records]
+
+
+def as_markdown(table: pd.DataFrame, folder: str | Path) -> str:
+    """The standings as a Markdown table in `folder`; each scheme's name leads to its docstring."""
+    head, rows = shown_rows(table)
+    for row, path in zip(rows, table["described_in"], strict=True):
+        if path:
+            row[1] = f"[{row[1]}]({docstrings.link(path, folder)})"
+    return markdown.table(head, rows) + "\n\n" + DISTANCE_NOTE.format(seeds=table["seeds"].iloc[0]) + "\n"
+
+
+def as_html(table: pd.DataFrame, folder: str | Path) -> str:
+    """The standings as a table in HTML, in a page in `folder`; each scheme's name leads to its docstring."""
+    head, rows = shown_rows(table)
+    lines = []
+    for row, path in zip(rows, table["described_in"], strict=True):
+        place, name, *numbers = map(html.escape, row)
+        name = f'<a href="{html.escape(docstrings.link(path, folder))}">{name}</a>' if path else name
+        numbers = "".join(f"<td>{number}</td>" for number in numbers)
+        lines.append(f'<tr><td>{place}</td><th scope="row">{name}</th>{numbers}</tr>')
+    columns = "".join(f'<th scope="col">{html.escape(title)}</th>' for title in head)
+    note = html.escape(DISTANCE_NOTE.format(seeds=table["seeds"].iloc[0]))
+    return f"<table><caption>{note}</caption><thead><tr>{columns}</tr></thead><tbody>{''.join(lines)}</tbody></table>"

@@ -35,7 +35,9 @@ def minutes(group: Group, attempt: int) -> int:
 def memory_mb(group: Group, attempt: int) -> int:
     """A limit for the run group's memory: a process needs 0.5 GB, its largest fabric about 20 kB a host."""
     radixes = [group.scenario, *({"fabric": {"radix": p["fabric.radix"]}} for p in group.points if "fabric.radix" in p)]
-    radixes += [{"fabric": {"radix": radix}} for radix in group.sweep.get("fabric.radix", [])]
+    radixes += [
+        {"fabric": {"radix": radix}} for radix in [*group.sweep.get("fabric.radix", []), *group.one_at_a_time.get("fabric.radix", [])]
+    ]
     return attempt * (2000 + math.ceil(max(map(hosts, radixes)) / 50))
 
 

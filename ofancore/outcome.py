@@ -13,6 +13,23 @@ from ofancore.result import Result, class_values
 from ofancore.units import ns, ticks_per_byte
 
 
+def rates(i: Inputs, failed: bool) -> np.ndarray:
+    """float64[n_links]: share of the healthy rate at which each link sends, before or after the failure.
+
+    A queue in ticks times this is the time that the same bytes take on a healthy link. Right after the failure it is less: what a link had
+    taken before still leaves at its old rate, and is counted at the new one.
+    """
+    rate = np.ones(i.fabric.n_links)
+    if failed:
+        rate[i.changed] = i.rate
+    return rate
+
+
+def longest_queues(i: Inputs, w) -> np.ndarray:
+    """float64[n_links]: longest queue that a packet found, in ticks that its bytes take on a healthy link."""
+    return np.maximum(w.tally[:, c.QUEUE_BEFORE], w.link[:, c.QUEUE_MAX] * rates(i, w.clock[c.EPOCH] >= 1))
+
+
 def build_result(i: Inputs, w, status: int, wall: float) -> Result:
     """Metrics from the final arrays of a run (`w` needs link, inbox, tally, tx, rx, stats and clock)."""
     fabric, t, link = i.fabric, i.times, w.link
@@ -26,7 +43,8 @@ def build_result(i: Inputs, w, status: int, wall: float) -> Result:
 
     kinds = fabric.link_class
     sent = link[:, c.COUNT] * data_bytes + link[:, c.COUNT + 1] * ack_bytes
-    queue_max = link[:, c.QUEUE_MAX] / per_byte
+    longest = longest_queues(i, w)
+    queue_max = longest / per_byte
     # time-mean of the bytes that wait = bytes that arrive per time x how long each waits (Little), summed by packet size
     waited = (link[:, c.QUEUE_SUM] / per_byte * size + link[:, c.QUEUE_SUM + 1] / per_byte * ack) / max(ended, 1)
     by_class = [kinds == k for k in range(6)]
@@ -62,7 +80,7 @@ def build_result(i: Inputs, w, status: int, wall: float) -> Result:
         "cct_inflation": (ended - i.lower_bound_ticks) / i.lower_bound_ticks if finished else float("nan"),
         "queue_max_bytes": class_values(np.array([queue_max[m].max(initial=0) for m in by_class])),
         "queue_mean_bytes": class_values(np.array([waited[m].mean() if m.any() else 0.0 for m in by_class])),
-        "queue_max_packets": float(link[switch, c.QUEUE_MAX].max() / size),
+        "queue_max_packets": float(longest[switch].max() / size),
         "queue_mean_packets": float(waited[switch].mean() * per_byte / size),
         "link_overload": overload,
         "drops": drops,

@@ -17,8 +17,9 @@ import inspect
 
 from ofancore import palette
 from ofancore.balancers import definitions
+from ofancore.balancers.base import leads, slot, slots_of
 from ofancore.balancers.definitions import names
-from ofancore.balancers.views import leads, queue, random_below, random_bits, random_label, slot, slots_of
+from ofancore.balancers.views import queue, random_below, random_bits, random_label
 from ofancore.bits import hash_below, mix32
 from ofancore.errors import ScenarioError
 from ofancore.units import ticks

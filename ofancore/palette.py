@@ -59,6 +59,7 @@ STYLES = {
     "partial": Style("Ofan, partly deployed", "rotation", "#4C9A8A", DASHED, "circle"),
     "partial_rsq": Style("the rest: RSQ", "rotation", "#9BB53C", DASHED, "triangle-up"),
     "partial_ar": Style("the rest: Spectrum-X AR", "rotation", "#3D8B37", SOLID, "triangle-down"),
+    "ofan_half": Style("Ofan on half, rest RSQ", "rotation", "#0F8F6B", DOTTED, "triangle-right"),
     "pofan1": Style("pOfan, 1 pipe", "rotation", "#3F6B1A", DASHED, "diamond"),
     "pofan2": Style("pOfan, 2 pipes", "rotation", "#5E8C31", DOTTED, "diamond"),
     "pofan4": Style("pOfan, 4 pipes", "rotation", "#7FB04E", MIXED, "diamond"),

@@ -10,7 +10,7 @@ import copy
 import functools
 import itertools
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from ofancore.errors import ScenarioError
@@ -39,15 +39,22 @@ class Group:
     sweep: dict
     points: list
     seeds: int
+    one_at_a_time: dict = field(default_factory=dict)  # dotted key -> values; a group that has none is told as if there were no such thing
 
     def to_json(self) -> str:
         # Sorting keys would lose the order of the axes, which is the order of the runs: keep the sweep as pairs.
-        return json_text({**asdict(self), "sweep": list(self.sweep.items())})
+        data = {**asdict(self), "sweep": list(self.sweep.items())}
+        varied = data.pop("one_at_a_time")
+        return json_text(data | {"one_at_a_time": list(varied.items())} if varied else data)
 
     @classmethod
     def from_json(cls, text: str) -> Group:
         data = json.loads(text)
-        return cls(**{**data, "sweep": dict(data["sweep"])})
+        return cls(**{**data, "sweep": dict(data["sweep"]), "one_at_a_time": dict(data.get("one_at_a_time", []))})
+
+    def variants(self) -> list[dict]:
+        """The scheme as it is, then with one key at a time at each of its values (dotted key -> value)."""
+        return [{}, *({key: value} for key, values in self.one_at_a_time.items() for value in values)]
 
     @property
     def name(self) -> str:
@@ -68,15 +75,15 @@ def set_dotted(tree: dict, key: str, value) -> None:
 
 
 def expand(group: Group, seeds: int | None = None) -> list[dict]:
-    """The scenarios of a group, as nested dicts: points, then the product of the axes, then seeds."""
+    """The scenarios of a group, as nested dicts: points, then the product of the axes, then variants, then seeds."""
     axes = [[(key, value) for value in values] for key, values in group.sweep.items()]
     scenarios = []
     for point in group.points or [{}]:
-        for combination in itertools.product(*axes):
+        for combination, variant in itertools.product(itertools.product(*axes), group.variants()):
             for seed in range(group.seeds if seeds is None else seeds):
                 scenario = copy.deepcopy(group.scenario)
                 scenario["balancer"] = copy.deepcopy(group.balancer)
-                for key, value in [*point.items(), *combination]:
+                for key, value in [*point.items(), *combination, *variant.items()]:
                     set_dotted(scenario, key, copy.deepcopy(value))
                 scenario.setdefault("seed", seed)
                 scenarios.append(scenario)

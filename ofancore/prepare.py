@@ -54,6 +54,7 @@ class Inputs:
     cuts: np.ndarray
     change: np.ndarray
     changed: np.ndarray
+    rate: np.ndarray  # float64[n_changes]: share of the healthy rate at which these links send then (a dead one: what it had taken)
     sched_of: np.ndarray
     sched_first: np.ndarray
     pace: np.ndarray
@@ -124,7 +125,7 @@ def prepare(scenario: Scenario) -> Inputs:
 
     buffer = round(keys.buffer_bytes * ticks_per_byte(keys.link_gbps))
     link = link_rows(scenario, times, np.ones(fabric.n_links))
-    cuts, change, changed, sched_of, sched_first, orders, schedules = _failure_arrays(scenario, fabric, damage, times)
+    cuts, change, changed, rate, sched_of, sched_first, orders, schedules = _failure_arrays(scenario, fabric, damage, times)
 
     shape = Shape(fabric, flows.src, flows.dst, base_rtt, buffer, flows.packets, flows.group, flows.after)
     rng = stream(scenario, "balancer")
@@ -229,6 +230,7 @@ def prepare(scenario: Scenario) -> Inputs:
         cuts=cuts,
         change=change,
         changed=changed,
+        rate=rate,
         sched_of=sched_of,
         sched_first=sched_first,
         pace=pace,
@@ -270,7 +272,7 @@ def window_slots(scenario: Scenario, flows: Flows, cap_packets: float) -> np.nda
 def link_rows(scenario: Scenario, times: Times, share: np.ndarray) -> np.ndarray:
     """int64[n, LINK_COLUMNS]: link rows at time 0 with `share` of the healthy rate (0: dead)."""
     keys = scenario.fabric
-    rate = np.where(share > 0, share, 1.0)  # what waits at a dead link leaves at the old rate, and is lost
+    rate = sending_rate(share)
     rows = aligned(len(share), c.LINK_COLUMNS)
     rows[:, c.SIZE] = np.rint(times.data / rate)
     rows[:, c.SIZE + 1] = np.rint(times.ack / rate)
@@ -287,8 +289,13 @@ def link_rows(scenario: Scenario, times: Times, share: np.ndarray) -> np.ndarray
     return rows
 
 
+def sending_rate(share: np.ndarray) -> np.ndarray:
+    """Share of the healthy rate at which links with that much left send; what a dead one had taken leaves at the old rate, and is lost."""
+    return np.where(share > 0, share, 1.0)
+
+
 def _failure_arrays(scenario: Scenario, fabric: Fabric, damage: Damage, times: Times):
-    """(cuts, change, changed, sched_of, sched_first, orders, schedules) of a scenario."""
+    """(cuts, change, changed, rate, sched_of, sched_first, orders, schedules) of a scenario."""
     rng = stream(scenario, "balancer").spawn(1)[0]
     width = max(fabric.A, fabric.C)
     orders = np.zeros((2 * N_ORDERS, width), np.int32)
@@ -298,12 +305,13 @@ def _failure_arrays(scenario: Scenario, fabric: Fabric, damage: Damage, times: T
     schedules = Schedules(orders)
     none = np.zeros((0, 2), np.int64)
     if not damage.any:
-        unchanged = np.zeros((0, c.LINK_COLUMNS), np.int64), np.zeros(0, np.int64)
+        unchanged = np.zeros((0, c.LINK_COLUMNS), np.int64), np.zeros(0, np.int64), np.zeros(0)
         return none, *unchanged, np.zeros((0, 0), np.int32), np.zeros(1, np.int64), orders, schedules
     keys = scenario.failures
     broken = np.flatnonzero(damage.share < 1)
     links = np.array([fabric.cable_links(int(i)) for i in broken], np.int64).ravel()
-    change = link_rows(scenario, times, np.repeat(damage.share[broken], 2))
+    share = np.repeat(damage.share[broken], 2)
+    change = link_rows(scenario, times, share)
     at = ticks(keys.at_ns)
     cuts = [(at, 1), (at + ticks(keys.detection_ns), 2)]
     if np.isfinite(keys.convergence_ns):
@@ -311,4 +319,4 @@ def _failure_arrays(scenario: Scenario, fabric: Fabric, damage: Damage, times: T
             cuts.pop()
         cuts.append((at + ticks(keys.convergence_ns), 3))
     sched_of, sched_first = knowledge(damage, schedules)
-    return np.array(cuts, np.int64), change, links, sched_of, sched_first, orders, schedules
+    return np.array(cuts, np.int64), change, links, sending_rate(share), sched_of, sched_first, orders, schedules

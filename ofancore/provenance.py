@@ -185,7 +185,10 @@ def grid_of(groups: list[Group]) -> dict:
     experiments: dict[str, dict] = {}
     for g in groups:
         block = {"scenario": g.scenario, "sweep": g.sweep, "points": g.points, "schemes": [], "seeds": g.seeds}
-        experiments.setdefault(g.experiment, block)["schemes"].append(g.label)
+        block = experiments.setdefault(g.experiment, block)
+        block["schemes"].append(g.label)
+        if g.one_at_a_time:
+            block.setdefault("one_at_a_time", {})[g.label] = g.one_at_a_time
     return {"schemes": {g.label: g.balancer for g in groups}, "experiments": experiments}
 
 
@@ -291,6 +294,9 @@ def explained(path: str | Path) -> tuple[dict, Path]:
     where = here.parent
     if here.name in ("numbers", "tables"):
         picture = where / "figures" / f"{path.stem}.svg"
+        if not picture.is_file():  # a further table of a figure, whose name begins with the figure's
+            named = (p for p in sorted((where / "figures").glob("*.svg"), reverse=True) if path.name.startswith(p.stem))
+            picture = next(named, picture)
         found = record_in(read_bytes(picture, "FILE")) if picture.is_file() else None
         if found is None:
             raise NoProvenance(f"{path}: numbers and tables are explained by their figure, and {picture} is not there or says nothing")

@@ -1,24 +1,28 @@
-"""The tables of README.md that other files know best: claims, schemes with their state, scenario keys, keys of each kind, metrics.
+"""The tables of README.md that other files know best: claims, constants, schemes with their state, scenario keys, metrics.
 
 python -m ofancore.readme        rewrites them and those of ARTIFACT.md in place, between their markers; a test compares
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
-from ofancore import artifact, glossary
+from ofancore import artifact, glossary, league
 from ofancore.balancers import BALANCERS, Shape
 from ofancore.cli import as_yaml, scenario_keys
 from ofancore.config import ROOT, load_config
+from ofancore.docstrings import described_in
 from ofancore.fabric import AGG, EDGE, Fabric
 from ofancore.markdown import filled, table
-from ofancore.palette import FAMILIES
+from ofancore.metrics import shown
+from ofancore.palette import FAMILIES, name_of
 from ofancore.plan import seconds
 from ofancore.scenario import REGISTRIES, Scenario
 
@@ -55,10 +59,37 @@ def claims() -> str:
     return table(["claim", "", "verdict (checks passed)", "figures", "minutes"], rows)
 
 
+def constants() -> str:
+    """What the figure `constants` of `data/expected` says of each constant, those that matter most first."""
+    numbers = json.loads((ROOT / "data" / "expected" / "numbers.json").read_text())
+    if "constants" not in numbers:  # the figure is younger than the folder
+        return "The full run in `data/expected` is older than the figure; `make figures` draws it."
+    rows = [
+        [
+            name_of(row["label"]),
+            f"`balancer.{row['constant']}`",
+            row["ours"],
+            row["values"],
+            shown(row["spread"], row["spread_low"], row["spread_high"]),
+            row["matters"],
+            row["best"],
+            shown(row["best_factor"], row["best_low"], row["best_high"]),
+        ]
+        for row in numbers["constants"]["by_constant"].values()
+    ]
+    return table(["scheme", "key", "ours", "also tried", "slowest / fastest", "matters", "fastest", "CCT, over ours"], rows)
+
+
 def schemes() -> str:
     """Balancers: what they are and how many pointers an edge and an aggregation switch keep."""
     rows = [
-        [f"`{kind}`", entry.title, FAMILIES[entry.family], (entry.__doc__ or "").split("\n")[0], *(_pointers(entry(), k) for k in RADICES)]
+        [
+            f"[`{kind}`]({described_in(kind)})",
+            entry.title,
+            FAMILIES[entry.family],
+            (entry.__doc__ or "").split("\n")[0],
+            *(_pointers(entry(), k) for k in RADICES),
+        ]
         for kind, entry in BALANCERS.items()
     ]
     head = ["kind", "scheme", "family", "what it does", *(f"pointers, edge / agg, k = {k}" for k in RADICES)]
@@ -100,7 +131,21 @@ def metrics() -> str:
     return "\n\n".join([_words("link class", glossary.LINKS, unit=False), *(_words(name, words) for name, words in parts)])
 
 
-BLOCKS = {"claims": claims, "schemes": schemes, "keys": keys, "kinds": kinds, "metrics": metrics}
+def standings() -> str:
+    """The league as of `data/expected`; names lead to the schemes' docstrings."""
+    found = json.loads((ROOT / "data" / "expected" / "numbers.json").read_text())["league"]["standings"]
+    return league.as_markdown(pd.DataFrame([{"label": label, **row} for label, row in found.items()]), ROOT).rstrip()
+
+
+BLOCKS = {
+    "claims": claims,
+    "constants": constants,
+    "league": standings,
+    "schemes": schemes,
+    "keys": keys,
+    "kinds": kinds,
+    "metrics": metrics,
+}
 
 
 FILES = {"README.md": BLOCKS, "ARTIFACT.md": artifact.BLOCKS}

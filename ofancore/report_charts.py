@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 
 from ofancore import palette
 from ofancore.palette import text_colour
-from ofancore.theme import FAINT, GRID, INK
+from ofancore.theme import FAINT, GRID, INK, LINK
 
 HIDDEN = "indexof(hidden, datum.scheme) < 0"  # what a mark's scheme must fulfil; the page sets `hidden`
 # Grounds and inks of the page and of its charts.
-LIGHT = {"ground": "#ffffff", "raised": "#f6f6f4", "ink": INK, "faint": "#666666", "line": "#dcdcda", "link": "#0b5f8a"}
+LIGHT = {"ground": "#ffffff", "raised": "#f6f6f4", "ink": INK, "faint": "#666666", "line": "#dcdcda", "link": LINK}
 DARK = {"ground": "#16191d", "raised": "#1f2328", "ink": "#e9e9e6", "faint": "#a3a9b0", "line": "#3b4148", "link": "#7cc0ea"}
 SEEN, READ = 3.4, 4.5  # least contrast of marks (WCAG 2, level AA: 3) and of words (4.5) with the dark ground
 
@@ -25,14 +25,17 @@ def spec_in(page: str) -> dict:
     return json.JSONDecoder().raw_decode(page, start.end())[0]
 
 
-def adapted(spec: dict) -> tuple[dict, dict]:
+def adapted(spec: dict, anchors: dict[str, str] | None = None) -> tuple[dict, dict]:
     """A chart for the page: (specification, its title). Schemes named in the parameter `hidden` are left out, and with them their rows.
+    `anchors`: link to a file -> the place in the page where it is quoted, which is there wherever the page is taken.
 
     The title becomes text of the page, where it wraps and is read out.
     """
     spec = json.loads(json.dumps(spec))
     title = spec.pop("title", {})
     spec["params"] = [*spec.get("params", []), {"name": "hidden", "value": []}]
+    for row in (row for rows in spec.get("datasets", {}).values() for row in rows if anchors and row.get("href")):
+        row["href"] = anchors.get(row["href"], row["href"])
     named = {name for name, rows in spec.get("datasets", {}).items() if any("scheme" in row for row in rows)}
     for node, data in _nodes(spec):
         if "mark" in node and data in named:
@@ -77,7 +80,7 @@ def lightened(colour: str, least: float = SEEN) -> str:
 
 def dark_colours(colours: Iterable[str]) -> dict[str, dict[str, str]]:
     """Colours on the light ground -> those on the dark one: `marks` of schemes, and `words` beside them."""
-    common = {INK: DARK["ink"], FAINT: DARK["faint"], GRID: DARK["line"], "white": DARK["ground"]}
+    common = {INK: DARK["ink"], FAINT: DARK["faint"], GRID: DARK["line"], LINK: DARK["link"], "white": DARK["ground"]}
     found = sorted(set(colours))
     return {
         "marks": {**{c: lightened(c) for c in found}, **common},

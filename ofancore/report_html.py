@@ -6,6 +6,7 @@ import html
 import json
 import re
 
+from ofancore import docstrings
 from ofancore.claims import CLASSES, band, measured
 from ofancore.palette import FAMILIES, Style, name_of
 from ofancore.report_charts import lightened, schemes_in
@@ -26,6 +27,7 @@ SWATCHES = {  # markers of eight pixels in the middle of a swatch
     "triangle-right": '<path d="M17.2 6 9.6 1.8v8.4z"/>',
     "cross": '<path d="M11.6 2h2.8v2.6H17v2.8h-2.6V10h-2.8V7.4H9V4.6h2.6z"/>',
 }
+DESCRIBED = "described_in"  # column of a table: the file of the checkout that describes the scheme
 TABLE_ROWS = 60  # of a figure's table that are shown; the rest is in its file
 
 e = html.escape
@@ -131,14 +133,21 @@ def list_html(plan: dict, headings: dict[str, str]) -> str:
     )
 
 
-def table_html(name: str, table: list[list[str]]) -> str:
-    """The table that a figure draws, folded up and cut where it is long. Rows carry their scheme, for the filter."""
-    head, *rows = table or [[]]
+def table_html(name: str, results) -> str:
+    """The table that a figure draws, folded up and cut where it is long. Rows carry their scheme, for the filter. The scheme's name leads
+    to its docstring in the page, the path of the file that describes it to the file."""
+    head, *rows = results.table(name) or [[]]
     label = head.index("label") if "label" in head else None
+    described = head.index(DESCRIBED) if DESCRIBED in head else None
     lines = []
     for row in rows[:TABLE_ROWS]:
         cells = [e(name_of(value) if i == label else value) for i, value in enumerate(row)]
         of = f' data-of-scheme="{cells[label]}"' if label is not None else ""
+        if described is not None and row[described]:
+            path = row[described]
+            cells[described] = f'<a href="{e(docstrings.link(path, results.folder / "report"))}">{e(path)}</a>'
+            if label is not None and path in results.docs:
+                cells[label] = f'<a href="#{docstrings.anchor(path)}">{cells[label]}</a>'
         lines.append(f"<tr{of}>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
     columns = "".join(f'<th scope="col">{e("scheme" if i == label else c)}</th>' for i, c in enumerate(head))
     more = f"The first {TABLE_ROWS}; all are in" if len(rows) > TABLE_ROWS else "Also as"
@@ -163,11 +172,12 @@ def figure_html(name: str, results, title: dict, caption: tuple[str, str], claim
     finding, setup = " ".join(_lines(title.get("text", ""))), _lines(title.get("subtitle", ""))
     verdicts = ", ".join(f'<a href="#claim-{key}">{key}</a> {chip(CLASSES[v], v)}' for key, v in claims.items())
     experiments = ", ".join(f'<a href="#experiment-{x}">{x}</a> ({runs[x]:,})' for x in figure["experiments"])
+    more = [(f"tables/{name}{end}", f"{name}{end}") for end in figure.get("more", ())]
     files = " · ".join(
         f'<a href="../{path}">{text}</a>'
         for path, text in (
             (f"notebooks/{name}.ipynb", "notebook"), (f"numbers/{name}.json", "numbers"), (f"tables/{name}.csv", "table"),
-            (f"figures/{name}.html", "page of its own"), (f"figures/{name}.svg", "SVG"), (f"figures/{name}.png", "PNG"),
+            (f"figures/{name}.html", "page of its own"), (f"figures/{name}.svg", "SVG"), (f"figures/{name}.png", "PNG"), *more,
         )
     )  # fmt: skip
     about = {
@@ -179,14 +189,32 @@ def figure_html(name: str, results, title: dict, caption: tuple[str, str], claim
     return f"""<article class="figure" id="{name}" aria-labelledby="of-{name}" {data}>
 <h4><span id="of-{name}">{heading or name}</span> <a class="anchor" href="#{name}">{name}</a></h4>
 <p class="finding">{e(finding)}</p><p class="setup">{"<br>".join(map(e, setup))}</p>
+<div class="choices"></div>
 <div class="box"><div class="chart" role="img" aria-label="Chart: {e(finding)}. Its values are in the table below."></div>
 <noscript><img src="../figures/{name}.svg" alt="{e(" ".join([finding, *setup]))}"></noscript></div>
 <p class="files"><button type="button" class="enlarge" aria-label="Enlarge {name}">Enlarge</button> {files}</p>
 <div class="caption">{body}</div>
 {f'<p class="speaks">Speaks to {verdicts}</p>' if claims else ""}
 <p class="files">Runs: {experiments}</p>
-{table_html(name, results.table(name))}
+{table_html(name, results)}
 </article>"""
+
+
+def docs_html(results) -> str:
+    """The docstrings of the schemes that tables of figures name, folded up: they are here also where the checkout is not."""
+    items = []
+    for path, (names, text) in results.docs.items():
+        file = docstrings.link(path, results.folder / "report")
+        items.append(
+            f'<details><summary>{e(", ".join(names))}</summary><div id="{docstrings.anchor(path)}"><p><a href="{e(file)}">{e(path)}</a></p>'
+            f'<pre class="docstring">{e(text)}</pre></div></details>'
+        )
+    if not items:
+        return ""
+    return (
+        '<section id="schemes" aria-labelledby="schemes-title"><h2 id="schemes-title">Schemes</h2>'
+        f"<p>What the files that implement them say: rule, paper, choices.</p>{''.join(items)}</section>"
+    )
 
 
 def runs_html(results) -> tuple[str, dict[str, int]]:

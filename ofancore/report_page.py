@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 from string import Template
 
+from ofancore import docstrings
 from ofancore.config import ROOT, Config, load_config
 from ofancore.errors import OfanError
 from ofancore.figures import ANEW, MissingRun
@@ -25,7 +26,18 @@ from ofancore.palette import STYLES, Style, name_of, style
 from ofancore.provenance import embedded, report_record
 from ofancore.reading import parse_json
 from ofancore.report_charts import DARK, LIGHT, adapted, dark_colours, schemes_in, spec_in
-from ofancore.report_html import VERDICTS, categories_of, claims_html, e, figure_html, filters_html, list_html, runs_html
+from ofancore.report_html import (
+    DESCRIBED,
+    VERDICTS,
+    categories_of,
+    claims_html,
+    docs_html,
+    e,
+    figure_html,
+    filters_html,
+    list_html,
+    runs_html,
+)
 
 CAPTIONS = ROOT / "workflow" / "report"
 PARTS = Path(__file__).parent / "page"
@@ -39,7 +51,7 @@ def contents(config: Config) -> dict:
     """What of a config the page shows, as plain JSON: figures, experiments, and which experiments a claim's checks measure."""
     return {
         "results": config.results,
-        "figures": {name: {"category": f.category, "experiments": f.experiments} for name, f in config.figures.items()},
+        "figures": {name: {"category": f.category, "experiments": f.experiments, "more": f.more} for name, f in config.figures.items()},
         "experiments": {name: {"about": e.about, "schemes": e.schemes} for name, e in config.experiments.items()},
         "claims": {key: sorted({check.experiment for check in claim.checks}) for key, claim in config.claims.items()},
     }
@@ -73,6 +85,7 @@ class Results:
         self.claims = self._json("claims.json")
         shown = {name for spec in self.specs.values() for name in schemes_in(spec, self.known)}
         self.schemes = {name: s for name, s in self.known.items() if name in shown}
+        self.docs = self._docs()
 
     def _text(self, *path: str) -> str:
         file = self.folder.joinpath(*path)
@@ -92,6 +105,18 @@ class Results:
             return spec_in(text)
         except ValueError as error:
             raise Unreadable(f"{self.folder / 'figures' / name}.html: not readable ({error}); {ANEW}") from None
+
+    def _docs(self) -> dict[str, tuple[list[str], str]]:
+        """File that describes schemes in a table of a figure -> (their names, its docstring)."""
+        found: dict[str, tuple[list[str], str]] = {}
+        for figure in self.plan["figures"]:
+            for row in csv.DictReader(self._text("tables", f"{figure}.csv").splitlines()):
+                path, name = row.get(DESCRIBED), name_of(row.get("label") or "")
+                if path and path not in found and (text := docstrings.docstring(path)):
+                    found[path] = ([], text)
+                if path in found and name not in found[path][0]:
+                    found[path][0].append(name)
+        return found
 
     def caption(self, name: str) -> tuple[str, str]:
         file = self.captions / f"{name}.rst"
@@ -143,7 +168,7 @@ def as_script(value) -> str:
 
 def page(results: Results) -> str:
     """The whole page."""
-    from ofancore.charts import scripts
+    from ofancore.saving import scripts
 
     plan, verdicts = results.plan, {c["id"]: c["verdict"] for c in results.claims["claims"]}
     captions = {name: results.caption(name) for name in plan["figures"]}
@@ -155,12 +180,13 @@ def page(results: Results) -> str:
             if name not in names and (shares or re.search(rf"\b{key}\b", captions[name][0] + captions[name][1])):
                 names.append(name)
     runs, counts = runs_html(results)
+    anchors = {docstrings.link(path, results.folder / "figures"): f"#{docstrings.anchor(path)}" for path in results.docs}
     config, sections, specs = None, [], []
     for category in categories_of(plan):
         names = [name for name, figure in plan["figures"].items() if figure["category"] == category]
         shown = []
         for name in names:
-            spec, title = adapted(results.specs[name])
+            spec, title = adapted(results.specs[name], anchors)
             own = spec.pop("config", {})
             config = own if config is None else config
             if own != config:
@@ -180,6 +206,7 @@ def page(results: Results) -> str:
         "filters": filters_html(results),
         "list": list_html(plan, {name: heading for name, (heading, _) in captions.items()}),
         "figures": "".join(sections),
+        "docs": docs_html(results),
         "runs": runs,
         "specs": "\n".join(specs),
         "data": as_script({"config": config or {}, "dark": dark_colours(s.colour for s in results.known.values())}),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 
 from ofancore.engine import layout as c
-from ofancore.engine.world import build_world, grow_arena, grow_notes
+from ofancore.engine.world import advance, build_world
 from ofancore.errors import EngineError, ScenarioError
 from ofancore.outcome import build_result
 from ofancore.prepare import prepare
@@ -22,8 +22,6 @@ def simulate(scenario: Scenario, threads: int = 1) -> Result:
     `threads` shares the nodes of one large fabric among threads; the result is the same for any number. Raises ScenarioError (what
     was asked cannot be), EngineError (an internal limit).
     """
-    from ofancore.engine.loop import run_parallel, run_serial
-
     if not isinstance(scenario, Scenario):
         raise ScenarioError("scenario", type(scenario).__name__, "simulate takes a Scenario (Scenario.from_dict makes one)")
     if not isinstance(threads, int) or isinstance(threads, bool) or not 1 <= threads <= 64:
@@ -35,14 +33,7 @@ def simulate(scenario: Scenario, threads: int = 1) -> Result:
 
         numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
     began = time.perf_counter()
-    while True:
-        status = run_serial(w) if threads == 1 else run_parallel(tuple(w[:-3]), w.sw, w.hx, w.cs)
-        if status == c.NEEDS_ARENA:
-            w = grow_arena(w)
-        elif status == c.NEEDS_NOTES:
-            w = grow_notes(w)
-        else:
-            break
+    w, status = advance(w, parallel=threads > 1)
     wall = time.perf_counter() - began
     if status == c.FAULTY:
         if failure := scenario.balancer.failure(w.sw.own, i.fabric):

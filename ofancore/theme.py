@@ -12,7 +12,7 @@ import altair as alt
 from ofancore.palette import name_of, order, style
 
 FONT = "Liberation Sans"
-INK, FAINT, GRID = "#222222", "#767676", "#e6e6e6"
+INK, FAINT, GRID, LINK = "#222222", "#767676", "#e6e6e6", "#0b5f8a"
 WIDTH, HEIGHT = 300, 250
 
 

@@ -1,13 +1,13 @@
 """A run over time: what waits at every link, and what it was handed, at chosen times.
 
-The engine can be left at any time and entered again. Here it runs a scenario once to the end, which gives the result, and a second time
-with a stop at every sample time; how a run is cut changes nothing in it. A queue is what a link has taken and not sent yet, ACKs and gaps
-included, the packet being sent with its rest; so it exceeds what an arriving packet finds (`Result.queue_max_bytes`) by up to one
-packet. As there, what waits at a degraded link is counted in bytes that a healthy one would send in that time.
+The engine can be left at any time and entered again: here it stops at every sample time. How a run is cut changes nothing in it. A queue
+is what a link has taken and not sent yet, ACKs and gaps included, the packet being sent with its rest; so it exceeds what an arriving packet finds (`Result.queue_max_bytes`) by up to one
+packet. As there, bytes are the time that what waits needs, times the link's rate at that moment.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,14 +15,15 @@ import numpy as np
 import pandas as pd
 
 from ofancore.engine import layout as c
-from ofancore.engine.world import World, build_world, grow_arena, grow_notes
+from ofancore.engine.world import World, advance, build_world
 from ofancore.errors import EngineError, ScenarioError
 from ofancore.fabric import LINK_CLASSES
-from ofancore.prepare import prepare
+from ofancore.outcome import build_result, rates
+from ofancore.prepare import Inputs, prepare
 from ofancore.result import Result
 from ofancore.scenario import Scenario
 from ofancore.simulate import simulate
-from ofancore.units import ticks, ticks_per_byte
+from ofancore.units import TICKS_PER_NS, ticks, ticks_per_byte
 
 SAMPLES = 200
 MOST_VALUES = 50_000_000  # samples times links: 800 MB
@@ -48,33 +49,93 @@ class Timeline:
         return packet.payload_bytes + packet.header_bytes + packet.gap_bytes
 
 
-def record(scenario: Scenario, times_ns: Sequence[float] | None = None, samples: int = SAMPLES) -> Timeline:
-    """Run a scenario and look at its links at `times_ns`; by default at `samples` + 1 times evenly spread from 0 to the end of the run.
+def record(scenario: Scenario, times_ns: Sequence[float] | None = None, samples: int = SAMPLES, inputs: Inputs | None = None) -> Timeline:
+    """Run a scenario and look at its links at `times_ns`; without them, from `samples` to twice as often, evenly from 0 on, and at the end.
 
-    Times are taken to the nearest picosecond, before what happens at it. ScenarioError as `simulate`, for times that do not rise or lie
-    beyond the end of a run that was stopped, and for more than `MOST_VALUES` samples of links.
+    Times are taken to the nearest picosecond, before what happens at it. Where packets are still under way when the last flow is done, the
+    last look is up to a link's delay later. `inputs`: what `prepare` makes of the scenario, if that is at hand; they are used up.
+    ScenarioError as `simulate`, for times that do not rise or lie beyond the end of a run that was stopped, and for more than `MOST_VALUES`
+    samples of links.
     """
+    if times_ns is not None:
+        return _at_times(scenario, times_ns)
+    if not isinstance(samples, int) or isinstance(samples, bool) or samples < 1:
+        raise ScenarioError("samples", samples, "must be an integer of at least 1")
+    _refuse_many(scenario, samples, looks=2)
+    return _to_the_end(prepare(scenario) if inputs is None else inputs, samples)
+
+
+def _at_times(scenario: Scenario, times_ns: Sequence[float]) -> Timeline:
+    """In two runs: the first one says where the end is, which times may not be beyond."""
     result = simulate(scenario)
-    if times_ns is None:
-        if not isinstance(samples, int) or isinstance(samples, bool) or samples < 1:
-            raise ScenarioError("samples", samples, "must be an integer of at least 1")
-        times = np.linspace(0.0, result.ended_ns, samples + 1)
-    else:
-        times = _checked(times_ns, result)
-    n_links = scenario.shape.n_links
-    if len(times) * n_links > MOST_VALUES:
-        raise ScenarioError("samples", len(times), f"must be at most {MOST_VALUES // n_links} on a fabric of {n_links:,} links")
-    packet, per_byte = scenario.packet, ticks_per_byte(scenario.fabric.link_gbps)
-    at_switch = scenario.shape.link_class > 0
-    queue, sent = np.zeros((len(times), n_links)), np.zeros((len(times), n_links), np.int64)
-    w = build_world(prepare(scenario), 1)
-    status = c.TIME_LIMIT
-    for row, now in enumerate(ticks(t) for t in times):
+    times = _checked(times_ns, result)
+    _refuse_many(scenario, len(times))
+    inputs = prepare(scenario)
+    w, status, looks = build_world(inputs, 1), c.TIME_LIMIT, []
+    for now in (ticks(t) for t in times):
         if status == c.TIME_LIMIT:
             w, status = _run_until(w, now)
-        queue[row] = np.where(at_switch, np.maximum(w.link[:, c.FREE] - now, 0) / per_byte, 0)
-        sent[row] = w.link[:, c.COUNT] * (packet.payload_bytes + packet.header_bytes) + w.link[:, c.COUNT + 1] * packet.ack_bytes
-    return Timeline(result, times, queue, sent)
+        looks.append(_look(inputs, w, now))
+    return _timeline(result, times, looks)
+
+
+def _to_the_end(inputs: Inputs, samples: int) -> Timeline:
+    """In one run: whenever there are twice as many looks as wanted, every other one is dropped and the step between them doubled."""
+    limit = int(inputs.conf[c.TIME_LIMIT_AT])
+    step = max(1, min(inputs.lower_bound_ticks, limit) // samples)
+    began = time.perf_counter()
+    w, status, at, looks = build_world(inputs, 1), c.TIME_LIMIT, 0, []
+    while status == c.TIME_LIMIT and at < limit:
+        w, status = _run_until(w, at)
+        if status == c.TIME_LIMIT:
+            looks.append(_look(inputs, w, at))
+            if len(looks) == 2 * samples:
+                looks, step = looks[::2], 2 * step
+            at = len(looks) * step
+    if status == c.TIME_LIMIT:
+        w, status = _run_until(w, limit)
+    done = status == c.FINISHED_ALL
+    whole = not done or _nothing_follows(inputs, w)
+    wall = time.perf_counter() - began
+    result = build_result(inputs, w, status, wall) if whole else simulate(inputs.scenario)
+    end = int(w.tx[:, c.DONE].max()) if done and whole else int(w.clock[c.NOW])
+    times = step * np.arange(len(looks))
+    if end > times[-1]:
+        times = np.append(times, end)
+        looks.append(_look(inputs, w, end))
+    return _timeline(result, times / TICKS_PER_NS, looks)
+
+
+def _nothing_follows(inputs: Inputs, w: World) -> bool:
+    """Whether nothing came after the last ACK of a finished run; else it matters when the loop stopped, which hangs on where it was cut."""
+    tail, place = w.link[:, c.TAIL], w.link[:, c.PLACE]
+    used = tail > 0
+    last = (place >> c.PLACE_BITS) + ((tail - 1) & ((1 << (place & c.PLACE_LOG)) - 1))
+    arrived = w.ring[2 * last[used]].max(initial=0)
+    waiting = tail.sum() - w.inbox[:, c.HEAD].sum() + (w.port[:, c.LAST : c.LAST + 2] - w.port[:, c.FIRST : c.FIRST + 2]).sum()
+    told = (w.host[:, c.NOTE_FIRST] < 0).all()
+    return waiting == 0 and told and arrived + inputs.times.gap <= w.tx[:, c.DONE].max()
+
+
+def _look(inputs: Inputs, w: World, now: int) -> tuple[np.ndarray, np.ndarray]:
+    """(bytes that wait, bytes handed over) by link, when all before tick `now` has happened."""
+    packet, per_byte = inputs.scenario.packet, ticks_per_byte(inputs.scenario.fabric.link_gbps)
+    rate = rates(inputs, len(inputs.cuts) and now > inputs.cuts[0, 0])
+    queue = np.where(inputs.fabric.link_class > 0, np.maximum(w.link[:, c.FREE] - now, 0) * rate / per_byte, 0)
+    return queue, w.link[:, c.COUNT] * (packet.payload_bytes + packet.header_bytes) + w.link[:, c.COUNT + 1] * packet.ack_bytes
+
+
+def _timeline(result: Result, times: np.ndarray, looks: list[tuple[np.ndarray, np.ndarray]]) -> Timeline:
+    queues, sent = (np.array(columns) for columns in zip(*looks, strict=True))
+    return Timeline(result, times, queues, sent)
+
+
+def _refuse_many(scenario: Scenario, samples: int, looks: int = 1) -> None:
+    """ScenarioError for more samples, each of so many looks, than memory should hold."""
+    links = scenario.shape.n_links
+    most = MOST_VALUES // (looks * links)
+    if samples > most:
+        raise ScenarioError("samples", samples, f"must be at most {most} on a fabric of {links:,} links")
 
 
 def _checked(times_ns: Sequence[float], result: Result) -> np.ndarray:
@@ -88,19 +149,11 @@ def _checked(times_ns: Sequence[float], result: Result) -> np.ndarray:
 
 def _run_until(w: World, tick: int) -> tuple[World, int]:
     """(world, status) when all that happens before `tick` has happened, or all flows are done."""
-    from ofancore.engine.loop import run_serial
-
     w.conf[c.TIME_LIMIT_AT] = tick
-    while True:
-        status = run_serial(w)
-        if status == c.NEEDS_ARENA:
-            w = grow_arena(w)
-        elif status == c.NEEDS_NOTES:
-            w = grow_notes(w)
-        elif status in (c.TIME_LIMIT, c.FINISHED_ALL):
-            return w, status
-        else:
-            raise EngineError(f"a run that was cut ended with status {status}, the whole one did not")
+    w, status = advance(w)
+    if status not in (c.TIME_LIMIT, c.FINISHED_ALL):
+        raise EngineError(f"a run that was cut ended with status {status}, the whole one did not")
+    return w, status
 
 
 def queues(timeline: Timeline) -> pd.DataFrame:

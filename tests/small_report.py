@@ -13,7 +13,9 @@ import pyarrow.parquet as pq
 from ofancore import charts, claims
 from ofancore.charts import Axis
 from ofancore.config import Claim
-from ofancore.heatmap import column, heat, in_a_row
+from ofancore.docstrings import described_in, link
+from ofancore.heatmap import choice, column, heat, in_a_row, names
+from ofancore.league import QUANTITIES
 
 SCHEMES = ("ecmp", "ops", "ofan", "mine")
 PLAN = {
@@ -22,7 +24,7 @@ PLAN = {
         "lines_f": {"category": "Lines & laws", "experiments": ["sweep"]},
         "dots_f": {"category": "Points", "experiments": ["point"]},
         "rows_f": {"category": "Points", "experiments": ["point", "sweep"]},
-        "heat_f": {"category": "League", "experiments": ["league"]},
+        "heat_f": {"category": "League", "experiments": ["league"], "more": ["_cells.csv"]},
     },
     "experiments": {
         "sweep": {"about": 'What grows, and "how" <fast>.', "schemes": list(SCHEMES)},
@@ -51,8 +53,8 @@ def table(labels=SCHEMES, over=(64, 256, 1024)) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(unfinished=0)
 
 
-def drawn() -> dict:
-    """Name -> (chart, its table)."""
+def drawn(folder: Path) -> dict:
+    """Name -> (chart, its table), for results in `folder`."""
     many, one = table(), table(over=(64,))
     laws = pd.DataFrame({"m": [64, 1024], "y": [8.0, 32.0], "law": "a law"})
     message, queue = Axis("message (packets)", log=True), Axis("queue (packets)", log=True)
@@ -62,15 +64,19 @@ def drawn() -> dict:
     dots = [charts.dots(one, queue, panel="Left", marks=marks), charts.dots(one, queue, panel="Right", names=False)]
     choices = pd.concat([one.assign(choice=c) for c in ("default", "other")])
     ranked = [x for x in SCHEMES if x != "mine"]
-    cells = pd.concat([one.assign(setting=s) for s in ("healthy", "dead cables")])
-    league = in_a_row(
-        [heat(cells, ranked, "setting", Axis("CCT (%)", limits=(1, 100)), "CCT", names=True), column(one, ranked, "mean", "state (B)")]
-    )
+    known = one[one["label"].isin(ranked)]
+    cells = pd.concat([known.assign(setting=s, unfinished_runs=i) for i, s in enumerate(("healthy", "dead cables"))])
+    for i, quantity in enumerate(QUANTITIES):
+        cells[list(quantity.columns)] = 10**i * cells[["mean", "low", "high"]].to_numpy()
+    links = [link(described_in(x), folder / "figures") for x in ranked]
+    heats = [names(ranked, links), heat(cells, ranked, "setting", QUANTITIES, "CCT")]
+    league = charts.figure([in_a_row([*heats, column(known, ranked, "mean", "state (B)")])], "A league", "made up", columns=1)
+    described = one.assign(described_in=[described_in(x) for x in one["label"]])
     return {
         "lines_f": (charts.figure(panels, "Queues grow\nwith the message", ["made up", "3 seeds"]), many),
         "dots_f": (charts.figure(dots, "Ofan < OPS", "made up"), one),
         "rows_f": (charts.figure([charts.rows(choices, "choice", queue)], "A choice moves it", "made up"), choices),
-        "heat_f": (charts.figure([league], "A league", "made up", columns=1), pd.concat([one.assign(n=n) for n in range(20)])),
+        "heat_f": (league.add_params(choice(QUANTITIES)), pd.concat([described.assign(n=n) for n in range(20)])),
     }
 
 
@@ -93,9 +99,11 @@ def make(folder: Path) -> Path:
     captions.mkdir()
     for name, text in CAPTIONS.items():
         (captions / f"{name}.rst").write_text(text + "\n")
-    for name, (chart, data) in drawn().items():
+    for name, (chart, data) in drawn(results).items():
         charts.save(chart, name, results / "figures")
         data.to_csv(results / "tables" / f"{name}.csv", index=False)
+        for end in PLAN["figures"][name].get("more", []):
+            data.to_csv(results / "tables" / f"{name}{end}", index=False)
         (results / "numbers" / f"{name}.json").write_text("{}\n")
         (results / "notebooks" / f"{name}.ipynb").write_text("{}\n")
     for experiment, e in PLAN["experiments"].items():

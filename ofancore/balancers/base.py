@@ -243,14 +243,25 @@ def turn(sw, at, width, sched):
 
 
 @inner
+def slots_of(sw, width, sched):
+    """Number of slots towards the packet's destination: `width` where the switch knows of no failure that matters."""
+    return width if sched < 0 else sw.sched[sched, 1]
+
+
+@inner
 def slot(sw, width, sched, i):
-    """Uplink of slot i, below `slots_of`, in the plain order of ports."""
+    """The uplink in slot i, from 0 to `slots_of` - 1. After failures an uplink has as many slots as its weight says, maybe none."""
     if sched < 0:
         return i
     return np.int64(sw.slots[sw.sched[sched, 0] + i])
 
 
 @inner
-def slots_of(sw, width, sched):
-    """Number of slots towards a destination."""
-    return width if sched < 0 else sw.sched[sched, 1]
+def leads(sw, sched, uplink):
+    """Whether the uplink leads to the packet's destination, as far as the switch knows."""
+    if sched < 0:
+        return True
+    for i in range(sw.sched[sched, 1]):
+        if sw.slots[sw.sched[sched, 0] + i] == uplink:
+            return True
+    return False

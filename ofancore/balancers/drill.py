@@ -1,8 +1,8 @@
 """DRILL(d, m): the shortest of d random uplink queues and the m remembered ones (Ghorbani et al., SIGCOMM 2017).
 
-A forwarding engine draws `samples` live uplinks at random, compares their queues in bytes with those of the `memory` uplinks that it
-remembers, sends the packet to the shortest, and remembers the shortest of them all. Memory is per engine, as in DRILL; an engine serves
-the input ports p with p mod `engines` = its number, and the default is one engine a switch (our choice).
+A forwarding engine draws `samples` live uplinks at random, compares their queues (as times to send them) with those of the `memory` uplinks
+that it remembers, sends the packet to the shortest, and remembers the shortest of them all. Memory is per engine, as in DRILL; an engine
+serves the input ports p with p mod `engines` = its number, and the default is one engine a switch (our choice).
 
 Draws are with replacement, and of equally short queues the one drawn last is taken, before any remembered one (our choices). A
 remembered uplink that does not lead to the destination is passed over. All engines see the queues as they are.
@@ -15,9 +15,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ofancore.balancers.base import BY_DRILL, Balancer, Shape, slot, slots_of
+from ofancore.balancers.base import BY_DRILL, Balancer, Shape, leads, slot, slots_of
 from ofancore.balancers.jsq import FREE
-from ofancore.balancers.switch_rr import leads
 from ofancore.bits import random_below
 from ofancore.jit import inner
 
@@ -52,7 +51,7 @@ def choose_by_drill(sw, node, up, width, sched, group, small, port, host, label,
     best, shortest = np.int64(-1), np.int64(0)
     for i in range(size):
         uplink = np.int64(sw.reg[at + i]) - 1
-        if uplink >= 0 and (sched < 0 or leads(sw, sched, uplink)):
+        if uplink >= 0 and leads(sw, sched, uplink):
             best, shortest = uplink, queue_at(sw, up + uplink, now)
             break
     for _ in range(sw.par[0]):

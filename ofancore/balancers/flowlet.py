@@ -15,8 +15,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ofancore.balancers.base import BY_FLOWLET, Balancer, Shape, slot, slots_of
-from ofancore.balancers.switch_rr import leads
+from ofancore.balancers.base import BY_FLOWLET, Balancer, Shape, leads, slot, slots_of
 from ofancore.bits import hash_below, random_below
 from ofancore.jit import inner
 from ofancore.units import ticks
@@ -65,7 +64,7 @@ def choose_by_flowlet(sw, node, up, width, sched, group, small, port, host, labe
     before = (np.int64(sw.reg[at + HIGH]) << LOW_BITS) | np.int64(sw.reg[at + LOW])
     gap = sw.par[1]
     paused = now // gap - before // gap > 1 if sw.par[2] != 0 else now - before > gap
-    if uplink < 0 or paused or (sched >= 0 and not leads(sw, sched, uplink)):
+    if uplink < 0 or paused or not leads(sw, sched, uplink):
         uplink = slot(sw, width, sched, random_below(sw.rng, node, slots_of(sw, width, sched)))
         sw.reg[at + UPLINK] = uplink + 1
     sw.reg[at + HIGH] = now >> LOW_BITS

@@ -14,8 +14,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ofancore.balancers.base import BY_PATH, PATH_LABEL, Balancer, Shape, slot, slots_of
-from ofancore.balancers.switch_rr import leads
+from ofancore.balancers.base import BY_PATH, PATH_LABEL, Balancer, Shape, leads, slot, slots_of
 from ofancore.fabric import Fabric
 from ofancore.jit import inner
 

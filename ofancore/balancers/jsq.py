@@ -1,4 +1,5 @@
-"""JSQ: the uplink with the shortest queue in bytes (the paper's idealised adaptive switch, no quantisation).
+"""JSQ: the uplink with the shortest queue (the paper's idealised adaptive switch, no quantisation), the time that sending it takes: so
+bytes count for more where an uplink is slower.
 
 Ties go to a random port, or to the first one (`ties = first`: the paper's deterministic JSQ, as we read it).
 """
@@ -10,8 +11,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ofancore.balancers.base import BY_JSQ, Balancer, Shape
-from ofancore.balancers.switch_rr import leads
+from ofancore.balancers.base import BY_JSQ, Balancer, Shape, leads
 from ofancore.bits import random_below
 from ofancore.jit import inner
 
@@ -41,7 +41,7 @@ def choose_shortest(sw, node, up, width, sched, group, small, port, host, label,
         queue = max(sw.link[up + j, FREE] - now, 0)
         if best >= 0 and queue > shortest:
             continue
-        if sched >= 0 and not leads(sw, sched, j):
+        if not leads(sw, sched, j):
             continue
         if best < 0 or queue < shortest:
             best, shortest, ties = j, queue, 1

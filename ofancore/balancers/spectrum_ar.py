@@ -1,8 +1,8 @@
 """Spectrum-style adaptive routing: the shortest uplink queue after quantising (the paper's "Switch Pkt AR").
 
-Queue lengths are quantised into bins at 5, 10 and 20% of the buffer; ties are broken at random. With `sample_ns` a switch looks at its
-queues at most so often: a decision uses the bins as they were at the last look, and looks again if that is `sample_ns` old or older (htsim:
-0.1 us). Before its first look a switch takes all queues to be empty, as they are at time 0.
+Queues, as times to send them, are quantised into bins at 5, 10 and 20% of a healthy link's buffer; ties are broken at random. With
+`sample_ns` a switch looks at its queues at most so often: a decision uses the bins as they were at the last look, and looks again if that
+is `sample_ns` old or older (htsim: 0.1 us). Before its first look a switch takes all queues to be empty, as they are at time 0.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field, field_validator
 
-from ofancore.balancers.base import BY_BINNED, Balancer, Shape
+from ofancore.balancers.base import BY_BINNED, Balancer, Shape, leads
 from ofancore.balancers.jsq import FREE
-from ofancore.balancers.switch_rr import leads
 from ofancore.bits import random_below
 from ofancore.jit import inner
 from ofancore.units import ticks
@@ -75,7 +74,7 @@ def choose_binned(sw, node, up, width, sched, group, small, port, host, label, f
         level = np.int64(sw.reg[sw.first[node] + LEVEL + j]) if sampled else level_of(sw, up + j, now)
         if best >= 0 and level > lowest:
             continue
-        if sched >= 0 and not leads(sw, sched, j):
+        if not leads(sw, sched, j):
             continue
         if best < 0 or level < lowest:
             best, lowest, ties = j, level, 1

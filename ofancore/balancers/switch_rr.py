@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ofancore.balancers.base import BY_RR, Balancer, Shape
+from ofancore.balancers.base import BY_RR, Balancer, Shape, leads
 from ofancore.bits import random_below
 from ofancore.jit import inner
 
@@ -65,19 +65,10 @@ def choose_round_robin(sw, node, up, width, sched, group, small, port, host, lab
                 if sw.reg[at + WRAPS] == sw.par[0]:
                     sw.reg[at + WRAPS] = 0
                     shuffle(sw, node, at + ORDER, width)
-        if sched < 0 or leads(sw, sched, uplink):
+        if leads(sw, sched, uplink):
             break
     sw.reg[at + POSITION] = position
     return uplink
-
-
-@inner
-def leads(sw, sched, uplink):
-    """Whether the schedule holds that uplink."""
-    for i in range(sw.sched[sched, 1]):
-        if sw.slots[sw.sched[sched, 0] + i] == uplink:
-            return True
-    return False
 
 
 @inner

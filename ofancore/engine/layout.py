@@ -1,7 +1,8 @@
 """Names of every column of the engine's arrays. No file of the engine uses a bare column number.
 
-`World` is everything a run touches. All times are ticks (int64). B is the number of blocks (one a thread), each of which owns a
-share of the nodes of every tier and its own scratch rows.
+`World` is everything a run touches. All times are ticks (int64). A queue is the time that its own link needs to send it. On a degraded link
+that is more for the same bytes; its thresholds (BUFFER, ECN) are longer likewise, while JSQ, DRILL and Spectrum AR compare the times. B is
+the number of blocks (one a thread), each of which owns a share of the nodes of every tier and its own scratch rows.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ FOREVER = np.int64(1) << np.int64(62)
     FREE,  # time at which all packets handed to the link are sent
     TAIL,  # packets ever appended to its stream
     LIMIT,  # TAIL at which the ring is full, seen from the last barrier
-    QUEUE_MAX,  # longest queue seen by an arriving packet, ticks
+    QUEUE_MAX,  # longest queue seen by an arriving packet since the link has its present rate, ticks
     QUEUE_SUM,  # sum of the queues seen by data packets, ticks; the next column: by ACKs
     _QUEUE_SUM_ACK,
     COUNT,  # data packets sent; the next column: ACKs
@@ -47,8 +48,13 @@ INBOX_COLUMNS = 4
 PLACE_BITS = 6  # a ring's place: offset in `ring`, in packets, above the binary logarithm of its capacity
 PLACE_LOG = (1 << PLACE_BITS) - 1
 
-# --- tally[n_links, 2]
-DROPS, ECN_MARKS = range(2)  # packets dropped at its tail; data marked there
+# --- tally[n_links, TALLY_COLUMNS]
+(
+    DROPS,  # packets dropped at its tail
+    ECN_MARKS,  # data marked there
+    QUEUE_BEFORE,  # QUEUE_MAX when the link's rate changed, in ticks of the rate until then, a healthy link's
+) = range(3)
+TALLY_COLUMNS = 3
 
 # --- port[n_links, PORT_COLUMNS] (a single row unless control packets are served first): an output with a line for data and one for them
 (

@@ -52,6 +52,8 @@ def enter_epochs(w, now):
         if epoch == 1:
             for i in range(w.change.shape[0]):
                 l = w.changed[i]
+                w.tally[l, c.QUEUE_BEFORE] = w.link[l, c.QUEUE_MAX]
+                w.link[l, c.QUEUE_MAX] = 0
                 for column in range(c.SIZE, c.PLACE):
                     w.link[l, column] = w.change[i, column]
                 if w.link[l, c.BUFFER] < 0:

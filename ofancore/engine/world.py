@@ -112,7 +112,7 @@ def build_world(inputs: Inputs, threads: int) -> World:
         stats=np.zeros((threads, c.STATS_COLUMNS), i64),
         blocks=blocks_of(fabric, threads),
         link=link,
-        tally=np.zeros((n_links, 2), i64),
+        tally=np.zeros((n_links, c.TALLY_COLUMNS), i64),
         port=np.zeros((n_links if first_served else 1, c.PORT_COLUMNS), i64),
         line=np.zeros(max(2 * places, 1), i64),
         inbox=inbox,
@@ -157,6 +157,20 @@ def build_world(inputs: Inputs, threads: int) -> World:
         freed=np.zeros((threads, notes), i64),
         note=note,
     )
+
+
+def advance(w: World, parallel: bool = False) -> tuple[World, int]:
+    """(world, status) when the loop has done what it can, in a thread a block if `parallel`; arrays that turn out too small grow."""
+    from ofancore.engine.loop import run_parallel, run_serial
+
+    while True:
+        status = run_parallel(tuple(w[:-3]), w.sw, w.hx, w.cs) if parallel else run_serial(w)
+        if status == c.NEEDS_ARENA:
+            w = grow_arena(w)
+        elif status == c.NEEDS_NOTES:
+            w = grow_notes(w)
+        else:
+            return w, status
 
 
 def grow_arena(w: World) -> World:

@@ -26,15 +26,6 @@ function* nodes(node, data) {
   if (node.spec) yield* nodes(node.spec, data); // of a facet
 }
 
-/** Numbers on cells that are coloured by value keep their ink: their ground is not the page's. */
-function dataOnCells(spec) {
-  const found = new Set();
-  for (const [node, data] of nodes(spec)) {
-    if (node.layer?.some((layer) => layer.encoding?.color?.scale?.scheme)) for (const [, inner] of nodes(node, data)) found.add(inner);
-  }
-  return found;
-}
-
 function repaint(value, marks) {
   if (typeof value === "string") return marks[value] ?? value;
   if (Array.isArray(value)) return value.map((v) => repaint(v, marks));
@@ -43,8 +34,8 @@ function repaint(value, marks) {
 }
 
 function darkened(spec) {
-  const { marks, words } = DATA.dark, kept = dataOnCells(spec), { datasets = {}, ...rest } = spec;
-  const rows = Object.entries(datasets).map(([name, data]) => [name, kept.has(name) ? data : data.map((row) => ({
+  const { marks, words } = DATA.dark, { datasets = {}, ...rest } = spec;
+  const rows = Object.entries(datasets).map(([name, data]) => [name, data.map((row) => ({
     ...row,
     ...(row.ink && { ink: words[row.ink] ?? row.ink }),
     ...(row.colour && { colour: marks[row.colour] ?? row.colour }),
@@ -143,7 +134,9 @@ async function chartOf(spec) {
     mode: "vega-lite", renderer: "svg", actions: false, defaultStyle: false, tooltip: showTip,
     config: { ...config, font: FONT, background: "transparent" },
   });
-  return { element, views: [view], finalize, width: Number(element.querySelector("svg").getAttribute("width")) };
+  const controls = all("form.vega-bindings", element); // they stand apart: the element is a picture to readers of screens
+  controls.forEach((form) => form.remove());
+  return { element, controls, views: [view], finalize, width: Number(element.querySelector("svg").getAttribute("width")) };
 }
 
 /** Charts below each other, as one. */
@@ -152,6 +145,7 @@ function stacked(charts) {
   element.append(...charts.map((chart) => chart.element));
   return {
     element,
+    controls: charts.flatMap((chart) => chart.controls),
     views: charts.flatMap((chart) => chart.views),
     finalize: () => charts.forEach((chart) => chart.finalize()),
     width: Math.max(...charts.map((chart) => chart.width)),

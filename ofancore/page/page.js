@@ -7,7 +7,23 @@ const root = document.documentElement;
 
 // -- drawing
 
-const specOf = (figure) => JSON.parse(byId("spec-" + figure.id).textContent);
+const choices = {}; // figure -> what was chosen in it: parameter -> value
+const isChoice = (param) => Boolean(param.bind?.input);
+
+/** The specification of a figure's chart, with what was chosen in it. */
+function specOf(figure) {
+  const spec = JSON.parse(byId("spec-" + figure.id).textContent), mine = choices[figure.id] ?? {};
+  return { ...spec, params: spec.params.map((param) => (param.name in mine ? { ...param, value: mine[param.name] } : param)) };
+}
+
+/** Put the controls of a chart to their place, and remember what is chosen. */
+function offer(figure, { controls, views }, place) {
+  place.replaceChildren(...controls);
+  for (const { name } of specOf(figure).params.filter(isChoice)) {
+    for (const view of views) view.addSignalListener(name, (_, value) => { (choices[figure.id] ??= {})[name] = value; });
+  }
+}
+
 const wanted = (figure) => figure.querySelector(".box").clientWidth + (isDark() ? " dark" : " light");
 const stale = (figure) => !figure.hidden && figure.dataset.asked !== wanted(figure);
 
@@ -20,6 +36,7 @@ async function draw(figure) {
     drawn.set(figure, made);
     for (const view of made.views) view.signal("hidden", hidden()).resize().run();
     chart.replaceChildren(made.element);
+    offer(figure, made, figure.querySelector(".choices"));
     figure.dataset.drawn = asked;
   } catch (error) {
     console.error(figure.id, error);
@@ -101,9 +118,11 @@ function reset() {
   filter();
 }
 
-/** A link to a figure that the filters have taken away brings it back. */
+/** A link to a figure that the filters have taken away brings it back; one to what is folded up unfolds it. */
 function goTo() {
-  const target = location.hash && byId(decodeURIComponent(location.hash.slice(1)));
+  const target = location.hash && byId(decodeURIComponent(location.hash.slice(1))), folded = target && target.closest("details");
+  if (dialog.open && target && !dialog.contains(target)) dialog.close();
+  if (folded) { folded.open = true; target.scrollIntoView(); }
   if (target?.hidden) { reset(); target.scrollIntoView(); }
 }
 
@@ -132,7 +151,7 @@ function putAway() {
   large?.finalize();
   large = undefined;
   byId("tip").hidden = true;
-  dialog.querySelector(".chart").replaceChildren();
+  for (const part of all(".chart, .choices", dialog)) part.replaceChildren();
 }
 
 async function enlarge(figure) {
@@ -154,6 +173,7 @@ async function enlarge(figure) {
   if (mine !== turn) return made.finalize(); // closed, or overtaken by another figure
   large = made;
   chart.replaceChildren(made.element);
+  offer(figure, made, dialog.querySelector(".choices"));
 }
 for (const figure of figures) figure.querySelector(".enlarge").addEventListener("click", () => enlarge(figure));
 byId("close").addEventListener("click", () => dialog.close());

@@ -96,6 +96,8 @@ def link_spec(scenario, share: float, died_at: int | None = None) -> LinkSpec:
         ecn_low=round(low * buffer),
         ecn_high=round(high * buffer),
         headroom=scenario.recovery.model_dump().get("headroom_packets", 0) * slowed(packet.ack_bytes),
+        rate=share,
+        byte=per_byte,
     )
     if died_at is None:
         return spec

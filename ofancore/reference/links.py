@@ -25,8 +25,10 @@ class Link:
     headroom: int = 0  # what small packets may use above the buffer
     dead: bool = False
     lost_after: int | None = None
+    rate: float = 1.0  # share of the healthy one
+    byte: float = 1.0  # ticks of a byte at that
     free: int = 0
-    queue_max: int = 0
+    queue_max_bytes: float = 0.0
     queue_sum: list[int] = field(default_factory=lambda: [0, 0])
     count: list[int] = field(default_factory=lambda: [0, 0])
     drops: int = 0
@@ -40,6 +42,10 @@ class Link:
     def queue(self, now: int, small: int) -> int:
         """Ticks of work before a packet of that class: what thresholds are compared with."""
         return self.backlog(now)
+
+    def bytes_of(self, ticks: int) -> float:
+        """Bytes that it sends in so much time, at the rate that it has."""
+        return ticks * self.rate / self.byte
 
     def has_room(self, now: int, packet: Packet) -> bool:
         room = self.buffer + self.headroom if packet.small else self.buffer

@@ -93,7 +93,7 @@ class Switch(Node):
             self.lose(now, packet, BUFFER_FULL)
             return
         queue = link.queue(now, packet.small)
-        link.queue_max = max(link.queue_max, queue)
+        link.queue_max_bytes = max(link.queue_max_bytes, link.bytes_of(queue))
         link.queue_sum[packet.small] += queue
         if packet.kind == DATA and queue > link.ecn_low:
             if queue >= link.ecn_high or self.rng.below(link.ecn_high - link.ecn_low) < queue - link.ecn_low:

@@ -29,6 +29,8 @@ class LinkSpec:
     headroom: int = 0
     dead: bool = False
     lost_after: int | None = None
+    rate: float = 1.0  # share of the healthy one
+    byte: float = 1.0  # ticks of a byte at that
 
 
 @dataclass
@@ -163,7 +165,7 @@ class Run:
         spec = self.inputs.links[len(self.links)]
         values = (
             len(self.links), tail, head, (spec.data, spec.ack), spec.gap, spec.delay, spec.buffer, spec.ecn_low, spec.ecn_high,
-            spec.headroom, spec.dead, spec.lost_after,
+            spec.headroom, spec.dead, spec.lost_after, spec.rate, spec.byte,
         )  # fmt: skip
         places = self.inputs.control_places
         link = Link(*values) if places is None or tail.tier == "host" else PriorityLink(*values, places=places)
@@ -214,6 +216,7 @@ class Run:
             link.times, link.gap, link.delay = (spec.data, spec.ack), spec.gap, spec.delay
             link.buffer, link.ecn_low, link.ecn_high = spec.buffer, spec.ecn_low, spec.ecn_high
             link.headroom, link.dead, link.lost_after = spec.headroom, spec.dead, spec.lost_after
+            link.rate = spec.rate
 
     def go(self) -> Run:
         for time, epoch in self.inputs.cuts:

@@ -11,14 +11,14 @@ from scenarios import connected, examples, scenarios
 from ofancore import CONGESTION, RECOVERY, Scenario, ScenarioError, simulate, timeline
 from ofancore.prepare import prepare
 from ofancore.reference import inputs_of, run_reference
-from ofancore.units import ticks, ticks_per_byte
+from ofancore.units import ticks
 
 
 def twin_at(scenario: Scenario, now: int) -> tuple[list[float], list[int]]:
     """(bytes that wait, bytes handed over) by link, of the slow twin when all before tick `now` has happened."""
-    packet, per_byte = scenario.packet, ticks_per_byte(scenario.fabric.link_gbps)
+    packet = scenario.packet
     links = run_reference(inputs_of(prepare(scenario), now)).links
-    queues = [0.0 if link.tail.tier == "host" else link.backlog(now) / per_byte for link in links]
+    queues = [0.0 if link.tail.tier == "host" else link.bytes_of(link.backlog(now)) for link in links]
     sizes = packet.payload_bytes + packet.header_bytes, packet.ack_bytes
     return queues, [sum(n * size for n, size in zip(link.count, sizes, strict=True)) for link in links]
 
@@ -35,8 +35,8 @@ def check(keys, shares):
         queues, sent = twin_at(scenario, ticks(time))
         assert seen.queue_bytes[row].tolist() == queues
         assert seen.sent_bytes[row].tolist() == sent
-    if scenario.packet.control == "shared" and not scenario.failures.any:
-        most = whole.link["queue_max_bytes"] + seen.packet_bytes + 1e-6
+    if scenario.packet.control == "shared":
+        most = whole.link["queue_max_bytes"] + seen.packet_bytes + 0.1  # packets are rounded to ticks
         assert (seen.queue_bytes <= most).all()
 
 
@@ -99,7 +99,7 @@ def test_refusals():
     for times in ([], [-1.0], [1.0, 1.0], [2.0, 1.0], [float("nan")], [[1.0]]):
         with pytest.raises(ScenarioError, match=r"times_ns = .*: must be numbers from 0 on, each larger than the one before"):
             timeline.record(scenario, times)
-    with pytest.raises(ScenarioError, match=r"samples = .*: must be at most 520833 on a fabric of 96 links"):
+    with pytest.raises(ScenarioError, match=r"samples = .*: must be at most 260416 on a fabric of 96 links"):
         timeline.record(scenario, samples=600_000)
     stopped = Scenario.from_dict({"fabric": {"radix": 4}, "workload": {"message_packets": 8}, "time_limit_ns": 1000.0})
     assert len(timeline.record(stopped, samples=10).times_ns) == 11

@@ -5,25 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from ofancore.engine import layout as c
-from ofancore.engine.loop import run_serial
-from ofancore.engine.world import build_world, grow_arena, grow_notes
+from ofancore.engine.world import advance, build_world
+from ofancore.outcome import longest_queues
 from ofancore.prepare import prepare
 from ofancore.reference import inputs_of, run_reference
+from ofancore.units import ticks_per_byte
 
 UNSET = -1
 
 
 def run_engine(prepared, blocks=1):
     """(final world, status) of the engine, its nodes shared out over so many blocks, which threads would serve side by side."""
-    w = build_world(prepared, blocks)
-    while True:
-        status = run_serial(w)
-        if status == c.NEEDS_ARENA:
-            w = grow_arena(w)
-        elif status == c.NEEDS_NOTES:
-            w = grow_notes(w)
-        else:
-            return w, status
+    return advance(build_world(prepared, blocks))
 
 
 TX = {
@@ -40,11 +33,11 @@ RX = {"got": c.GOT, "highest": c.SEQ_MAX, "late": c.LATE, "late_max": c.LATE_MAX
 RX |= {"dup": c.DUPLICATES, "out_of_order": c.REFUSED}
 
 
-def engine_state(w, scenario) -> dict[str, list]:
+def engine_state(w, prepared) -> dict[str, list]:
     """Everything that a run decides, by name."""
-    stats = w.stats.sum(axis=0)
-    link = {"free": c.FREE, "queue_max": c.QUEUE_MAX}
-    state = {f"link.{name}": w.link[:, column] for name, column in link.items()}
+    stats, scenario = w.stats.sum(axis=0), prepared.scenario
+    longest = longest_queues(prepared, w) / ticks_per_byte(scenario.fabric.link_gbps)
+    state = {"link.free": w.link[:, c.FREE], "link.queue_max_bytes": longest}
     state |= {"link.drops": w.tally[:, c.DROPS], "link.ecn_marks": w.tally[:, c.ECN_MARKS]}
     for kind, name in enumerate(("data", "acks")):
         state[f"link.{name}"] = w.link[:, c.COUNT + kind]
@@ -74,7 +67,7 @@ def steers(scenario) -> str:
 def twin_state(run, prepared) -> dict[str, list]:
     """The same of the slow twin."""
     links, flows, scenario = run.links, run.flows, prepared.scenario
-    state = {f"link.{name}": [getattr(link, name) for link in links] for name in ("free", "queue_max", "drops", "ecn_marks")}
+    state = {f"link.{name}": [getattr(link, name) for link in links] for name in ("free", "queue_max_bytes", "drops", "ecn_marks")}
     for kind, name in enumerate(("data", "acks")):
         state[f"link.{name}"] = [link.count[kind] for link in links]
         state[f"link.queue_sum.{name}"] = [link.queue_sum[kind] for link in links]
@@ -99,7 +92,7 @@ def differences(scenario, blocks=1) -> list[str]:
     assert status in (c.FINISHED_ALL, c.TIME_LIMIT), f"status {status}, faults {w.stats[:, c.FAULT]}"
     prepared = prepare(scenario)
     run = run_reference(inputs_of(prepared, int(w.clock[c.NOW])))
-    fast, slow = engine_state(w, scenario), twin_state(run, prepared)
+    fast, slow = engine_state(w, prepared), twin_state(run, prepared)
     assert fast.keys() == slow.keys()
     found = [] if run.finished == (status == c.FINISHED_ALL) else [f"finished: {run.finished}, engine status {status}"]
     for name in fast:

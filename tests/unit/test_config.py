@@ -124,7 +124,7 @@ def test_stated_costs_are_those_of_the_tool(name):
 def test_the_default_grid_fits_its_minutes():
     groups = load_config(path("paper"), scenarios=False).groups()
     assert sum(packet_hops(g) for g in groups) <= 2.4e10
-    assert len(groups) <= 210, "process start-up would dominate"
+    assert len(groups) <= 220, "process start-up would dominate"
 
 
 def set_at(data: dict, key: str, value) -> dict:
@@ -170,6 +170,18 @@ def set_at(data: dict, key: str, value) -> dict:
         ("experiments.one.points", [{"failures.cables": [{"cable": "x"}]}], "experiments.one.failures.cables.0.cable"),
         ("experiments.one.points", [{"failures.link_failure_rate": 0.5}], "experiments.one.failures"),
         ("experiments.one.points", [{"workload.kind": "pairs", "workload.pairs": [[0, 1]] * 10_000}], "figures.f.experiments"),
+        ("experiments.one.one_at_a_time", {"opps": {"balancer.pipes": [2]}}, "experiments.one.one_at_a_time.opps"),
+        ("experiments.one.one_at_a_time", {"ops": {}}, "experiments.one.one_at_a_time.ops"),
+        ("experiments.one.one_at_a_time", {"ops": {"balancer.labels": []}}, "experiments.one.one_at_a_time.ops.balancer.labels"),
+        ("experiments.one.one_at_a_time", {"ops": {"balancer.lables": [2]}}, "experiments.one.balancer.lables"),
+        ("experiments.one.one_at_a_time", {"ops": {"balancer.labels": [0]}}, "experiments.one.balancer.labels"),
+        ("experiments.one.one_at_a_time", {"ops": {"balancer.labels": [65536]}}, "experiments.one.seed"),  # the scheme as it is
+        (
+            "experiments.one.one_at_a_time",
+            {"ops": {"workload.message_packets": [3]}},
+            "experiments.one.one_at_a_time.ops.workload.message_packets",
+        ),
+        ("experiments.one.one_at_a_time", {"ops": {"balancer.labels": [2] * 50_000}}, "experiments.one"),
         ("figures.f.notebook", "fig_g", "figures.f.notebook"),
         ("figures.f.parameters", {"fit_form": 8}, "figures.f.parameters.fit_form"),
         ("figures.f.parameters", {"source": {}}, "figures.f.parameters.source"),
@@ -286,8 +298,30 @@ def test_points_are_crossed_with_axes():
     assert [s.get("packet") for s in expand(g)] == [{"payload_bytes": 64}, None]
 
 
+def test_a_scheme_varies_one_key_at_a_time_at_every_point():
+    g = group(points=[{"start_jitter_ns": 1.0}], sweep={"fabric.radix": [4, 6]}, one_at_a_time={"balancer.b": [2, 1], "balancer.a": [None]})
+    found = [(s["fabric"]["radix"], s["balancer"], s["seed"]) for s in expand(g)]
+    variants = [{}, {"b": 2}, {"b": 1}, {"a": None}]
+    assert found == [(k, {"kind": "ofan", **v}, s) for k in (4, 6) for v in variants for s in (0, 1)]
+    again = Group.from_json(g.to_json())
+    assert again == g
+    assert expand(again) == expand(g)
+    assert list(again.one_at_a_time) == ["balancer.b", "balancer.a"]
+
+
+def test_what_does_not_vary_is_told_as_before():
+    """Raw files of groups without `one_at_a_time` stay what they were."""
+    assert "one_at_a_time" not in group().to_json()
+
+
+def test_only_the_named_scheme_varies(small):
+    found = load_config(set_at(small, "experiments.one.one_at_a_time", {"ofan": {"start_jitter_ns": [1.0, 2.0]}})).groups()
+    assert [g.one_at_a_time for g in found] == [{}, {"start_jitter_ns": [1.0, 2.0]}]
+    assert [len(expand(g)) for g in found] == [2 * 2, 2 * 3 * 2]  # messages, the scheme as it is and varied, seeds
+
+
 def test_expansion_leaves_the_group_alone_and_shares_nothing():
-    g = group()
+    g = group(one_at_a_time={"balancer.pipes": [1]})
     before = g.to_json()
     first = expand(g)
     first[0]["fabric"]["radix"] = 99

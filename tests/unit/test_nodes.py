@@ -43,7 +43,7 @@ def test_memory_is_that_of_the_largest_fabric():
     assert largest() == 2000 + math.ceil(128 / 50)
     big = 2000 + math.ceil(65_536 / 50)
     assert largest(scenario={"fabric": {"radix": 64}}) == largest(sweep={"fabric.radix": [4, 64, 8]}) == big
-    assert largest(points=[{"fabric.radix": 64}, {}]) == big
+    assert largest(points=[{"fabric.radix": 64}, {}]) == largest(one_at_a_time={"fabric.radix": [64]}) == big
 
 
 def test_each_kind_of_processor_has_a_folder_for_machine_code(monkeypatch):

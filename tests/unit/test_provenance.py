@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import altair as alt
@@ -133,7 +134,7 @@ def results(tmp_path, monkeypatch) -> Path:
     figure = Figure.open("f", source)
     runs = figure.runs("one")
     chart = alt.Chart(pd.DataFrame({"x": [1, 2]})).mark_point().encode(x="x:Q")
-    figure.publish(chart, {"runs": len(runs)}, runs[["label", "seed"]])
+    figure.publish(chart, {"runs": len(runs)}, runs[["label", "seed"]], {"_all.csv": runs[["label"]], ".md": "| a |\n"})
     return folder
 
 
@@ -142,7 +143,9 @@ def explain(capsys, *arguments) -> str:
     return capsys.readouterr().out
 
 
-@pytest.mark.parametrize("path", ["figures/f.svg", "figures/f.png", "figures/f.html", "numbers/f.json", "tables/f.csv"])
+@pytest.mark.parametrize(
+    "path", ["figures/f.svg", "figures/f.png", "figures/f.html", "numbers/f.json", "tables/f.csv", "tables/f_all.csv", "tables/f.md"]
+)
 def test_every_file_of_a_figure_is_explained(results, capsys, path):
     found = json.loads(explain(capsys, results / path, "--json"))
     assert found["figure"] == "f"
@@ -151,7 +154,7 @@ def test_every_file_of_a_figure_is_explained(results, capsys, path):
     assert found["parameters"] == {"other": "one", "figures": 2}
     assert {"ofancore", "python", "numpy", "pandas", "altair", "vl-convert-python"} == set(found["versions"])
     assert found["now"]["files"] == dict.fromkeys(
-        ["figures/f.svg", "figures/f.png", "figures/f.html", "numbers/f.json", "tables/f.csv"], "as then"
+        ["figures/f.svg", "figures/f.png", "figures/f.html", "numbers/f.json", "tables/f.csv", "tables/f_all.csv", "tables/f.md"], "as then"
     )
     run = found["runs"]["raw/one/ofan.parquet"]
     assert (run["runs"], run["seeds"]) == (6, 3)
@@ -196,6 +199,17 @@ def test_other_sources_are_told_with_the_commit_to_go_to(results, capsys, monkey
 def test_the_grid_asks_for_the_same_runs(results, capsys, tmp_path):
     explain(capsys, results / "figures/f.svg", "--grid", tmp_path / "grid.yaml")
     assert load_config(tmp_path / "grid.yaml", scenarios=False).groups() == GROUPS
+
+
+def test_a_grid_keeps_what_single_schemes_vary(tmp_path):
+    varied = [replace(GROUPS[0], one_at_a_time={"balancer.order": ["permuted"], "balancer.labels": [4, 2]}), GROUPS[1]]
+    grid = provenance.grid_of(varied)
+    assert grid["experiments"]["one"]["one_at_a_time"] == {"ops": varied[0].one_at_a_time}
+    rest = {"results": "out", "seeds": 1, "figures": {}, "claims": {}}
+    for block in grid["experiments"].values():
+        block["about"] = "a test"
+    assert load_config(grid | rest, scenarios=False).groups() == varied
+    assert "one_at_a_time" not in provenance.grid_of(GROUPS)["experiments"]["one"]
 
 
 def test_another_commit_changes_the_files_but_not_the_drawings(results, capsys, monkeypatch):

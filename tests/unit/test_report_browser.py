@@ -147,6 +147,46 @@ def test_a_link_to_a_figure_that_is_filtered_out_brings_it_back(at):
     at.run("location.hash = ''")
 
 
+CHOOSE = """(() => {{ const e = document.querySelector('{0} select'); e.value = '{1}';
+    for (const name of ['input', 'change']) e.dispatchEvent(new Event(name, {{bubbles: true}})) }})()"""
+
+
+def test_a_reader_chooses_what_cells_show_and_it_stays_chosen(at):
+    before = words(at, "heat_f")
+    assert at.run("document.querySelector('#heat_f .choices select').value") == "inflation"
+    at.run(CHOOSE.format("#heat_f .choices", "queue_max"))
+    at.until("[...document.querySelectorAll('#heat_f .chart svg text')].some(t => t.textContent === '80')")  # ten times the 8 of inflation
+    chosen = words(at, "heat_f")
+    assert [word for word in chosen if word.startswith(">")] == []
+    assert [word for word in before if word.startswith(">")] == ["> 16", "> 24", "> 8"]
+    at.resize(1100, 900)
+    at.until(DRAWN)
+    assert words(at, "heat_f") == chosen
+    click(at, "#heat_f .enlarge")
+    at.until("document.querySelector('dialog .choices select')?.value === 'queue_max'")
+    at.run(CHOOSE.format("dialog .choices", "inflation"))
+    at.until("[...document.querySelectorAll('dialog .chart svg text')].some(t => t.textContent === '> 8')")
+    click(at, "#close")
+    at.until("document.querySelectorAll('dialog .choices select').length === 0")
+
+
+@pytest.mark.parametrize("within", ["#heat_f", "dialog"])
+def test_a_name_in_a_chart_opens_the_docstring_in_the_page(at, within):
+    if within == "dialog":
+        click(at, "#heat_f .enlarge")
+        at.until("document.querySelector('dialog .chart svg text')")
+    there = "document.getElementById('doc-ofancore-balancers-ofan')"
+    assert not at.run(f"{there}.closest('details').open")
+    nth = at.run(f"[...document.querySelectorAll('{within} .chart svg text')].findIndex(t => t.textContent === 'Ofan')")
+    x, y = centre(at, f"{within} .chart svg text", nth)
+    for kind in ("mousePressed", "mouseReleased"):
+        at("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+    at.until(f"{there}.closest('details').open && !document.querySelector('dialog[open]')")
+    at.until(f"(() => {{ const r = {there}.getBoundingClientRect(); return r.top >= 0 && r.top < innerHeight }})()")
+    assert "pointer per (destination edge switch" in at.run(f"{there}.textContent")
+    at.run("location.hash = ''")
+
+
 def centre(at, selector: str, nth: int = 0) -> list[float]:
     at.run(f"document.querySelectorAll({json.dumps(selector)})[{nth}].scrollIntoView({{block: 'center', behavior: 'instant'}})")
     return at.run(

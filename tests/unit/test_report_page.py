@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import html
 import itertools
 import json
 import re
@@ -68,7 +70,7 @@ class Reader(HTMLParser):
 
 
 def test_the_chart_in_a_figures_page_is_the_one_that_was_drawn(folder):
-    for name, (chart, _) in small_report.drawn().items():
+    for name, (chart, _) in small_report.drawn(folder).items():
         assert spec_in((folder / "figures" / f"{name}.html").read_text()) == json.loads(json.dumps(chart.to_dict()))
     with pytest.raises(ValueError, match="no chart"):
         spec_in("<html></html>")
@@ -213,6 +215,33 @@ def test_long_tables_are_cut_and_say_so(text):
     assert "The first 60; all are in" in shown("heat_f")
     assert shown("lines_f").count("<tr data-of-scheme") == 12
     assert '<tr data-of-scheme="OPS (host random)"><td>OPS (host random)</td>' in shown("lines_f")
+
+
+def test_a_scheme_leads_to_its_docstring_in_the_checkout_and_in_the_page(folder, text):
+    """The link to the file works while the page lies with its checkout; the page itself holds the docstring."""
+    figure = text[text.index('<article class="figure" id="heat_f"') :].split("</article>")[0]
+    row = next(line for line in figure.split("<tr") if 'data-of-scheme="Ofan"' in line)
+    file, inside = re.search(r'href="([^"#]*balancers/ofan\.py)"', row), re.search(r'href="#(doc-[\w-]+)"', row)
+    assert (folder / "report" / file[1]).resolve() == ROOT / "ofancore/balancers/ofan.py"
+    quoted = text[text.index(f'id="{inside[1]}"') :].split("</details>")[0]
+    assert html.escape(ast.get_docstring(ast.parse((ROOT / "ofancore/balancers/ofan.py").read_text()))) in quoted
+    assert file[1] in quoted
+    mine = next(line for line in figure.split("<tr") if 'data-of-scheme="mine"' in line)
+    assert "href" not in mine  # it is described nowhere
+    assert '<a href="../tables/heat_f_cells.csv">heat_f_cells.csv</a>' in figure
+
+
+def test_names_in_a_chart_lead_to_docstrings_that_the_page_holds(folder):
+    """In the figure's own files a name leads to the file; in the page to what the page quotes of it."""
+    made = results(folder)
+    svg = (folder / "figures" / "heat_f.svg").read_text()
+    for link in re.findall(r'xlink:href="([^"]*)"', svg):
+        assert (folder / "figures" / link).resolve().parent == ROOT / "ofancore/balancers"
+    assert len(re.findall(r'xlink:href="[^"]*balancers/ofan\.py"', svg)) == 1
+    found = re.search(r'id="spec-heat_f">(.*?)</script>', page(made))[1]
+    links = {row["href"] for rows in json.loads(found)["datasets"].values() for row in rows if "href" in row}
+    assert links == {"#doc-ofancore-balancers-ecmp", "#doc-ofancore-balancers-ops", "#doc-ofancore-balancers-ofan"}
+    assert all(f'id="{link[1:]}"' in page(made) for link in links)
 
 
 def test_the_page_says_what_made_it(text):

@@ -26,6 +26,7 @@ for figure, block in CONFIG.figures.items():
             png=f"{RESULTS}/figures/{figure}.png",
             numbers=f"{RESULTS}/numbers/{figure}.json",
             table=f"{RESULTS}/tables/{figure}.csv",
+            more=[f"{RESULTS}/tables/{figure}{end}" for end in block.more],
         log:
             f"{RESULTS}/notebooks/{figure}.log",
         group:
