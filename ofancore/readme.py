@@ -62,13 +62,13 @@ def constants() -> str:
     numbers = json.loads((ROOT / "data" / "expected" / "numbers.json").read_text())
     if "constants" not in numbers:  # the figure is younger than the folder
         return "The full run in `data/expected` is older than the figure; `make figures` draws it."
-    rows = [
-        [
-            name_of(row["label"]), f"`balancer.{row['constant']}`", row["ours"], row["values"], shown(row["spread"], row["spread_low"], row["spread_high"]),
-            row["matters"], row["best"], shown(row["best_factor"], row["best_low"], row["best_high"]),
-        ]
-        for row in numbers["constants"]["by_constant"].values()
-    ]  # fmt: skip
+    rows = []
+    for row in numbers["constants"]["by_constant"].values():
+        spread, best = (
+            shown(row[of], row[f"{name}_low"], row[f"{name}_high"]) for of, name in (("spread", "spread"), ("best_factor", "best"))
+        )
+        key = f"`balancer.{row['constant']}`"
+        rows.append([name_of(row["label"]), key, row["ours"], row["values"], spread, row["matters"], row["best"], best])
     return table(["scheme", "key", "ours", "also tried", "slowest / fastest", "matters", "fastest", "CCT, over ours"], rows)
 
 

@@ -74,7 +74,10 @@ def test_subcommand_in_the_text_exists(command):
 def test_figures_named_are_those_of_the_config():
     table = README[README.index("## Claims") : README.index("## Reading the results")]
     named = set(
-        re.findall(r"`(fig\d\w+|pofan_pipes|switch_state|p4_resources|open_choices|constants|peers|league|moe_skew|partial_deployment|rails)`", table)
+        re.findall(
+            r"`(fig\d\w+|pofan_pipes|switch_state|p4_resources|open_choices|constants|peers|league|moe_skew|partial_deployment|rails)`",
+            table,
+        )
     )
     assert named == set(PAPER.figures)
 
