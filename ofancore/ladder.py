@@ -9,7 +9,7 @@ from ofancore.charts import CUT
 from ofancore.constants import title
 from ofancore.heatmap import in_a_row
 from ofancore.palette import name_of, order, style, text_colour
-from ofancore.theme import FAINT, GRID, INK, Axis, faded, panel_title, pick, scales
+from ofancore.theme import FAINT, GRID, INK, Axis, faded, one_selection, panel_title, pick, scales
 
 STEP = 13  # pixels: height of a row
 NAMES, PANEL = 190, 165  # pixels: width of the names and of a setting's panel
@@ -104,3 +104,9 @@ def ladder(table: pd.DataFrame, setting: str, axes: dict[str, Axis]) -> alt.HCon
         described = {"description": CUT} if cut else {}
         panels.append(alt.layer(*layers).properties(width=PANEL, height=STEP * total, title=panel_title(at), **described))
     return in_a_row(panels)
+
+
+def below(*panels) -> alt.VConcatChart:
+    """One under the other, each with scales of its own."""
+    with one_selection():
+        return alt.vconcat(*panels).resolve_scale(color="independent", shape="independent")

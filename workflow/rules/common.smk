@@ -47,8 +47,8 @@ def digest(*names):
 
 
 DRAWING = digest(
-    "charts.py", "docstrings.py", "figures.py", "heatmap.py", "league.py", "metrics.py", "notebook.py", "palette.py", "plan.py",
-    "saving.py", "theme.py", "theory.py", "p4/resources.py", *PEERS, "provenance.py",
+    "charts.py", "constants.py", "docstrings.py", "figures.py", "heatmap.py", "ladder.py", "league.py", "metrics.py", "notebook.py",
+    "palette.py", "plan.py", "saving.py", "theme.py", "theory.py", "p4/resources.py", *PEERS, "provenance.py",
 )
 JUDGING = digest("claims.py", "figures.py", "metrics.py", "plan.py", "p4/resources.py")
 
