@@ -34,7 +34,7 @@ from ofancore.workloads import WORKLOADS
 
 MOST_SCHEMES = 4  # side by side
 MOST_HOPS = 200_000_000  # packet-hops of a scheme's run
-HOPS_PER_S = 6e6  # of one core that stops to look at queues, for estimates
+HOPS_PER_S = 10e6  # of one core that stops to look at queues, for estimates
 SAMPLES = 100  # times at which the links of a run are looked at, up to twice as many
 PATIENCE = 20  # times the ideal time after which a run is stopped
 # In place of the workloads' own defaults, so that an answer takes seconds: parameters for those that have them, and message sizes.
