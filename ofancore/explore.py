@@ -22,19 +22,21 @@ from ofancore import queueplot
 from ofancore.balancers import BALANCERS
 from ofancore.balancers.definitions import names
 from ofancore.console import compiling
+from ofancore.engine import layout as c
 from ofancore.errors import OfanError, ScenarioError
 from ofancore.jit import before_compiling
 from ofancore.palette import name_of, order, style
-from ofancore.prepare import prepare
+from ofancore.prepare import Inputs, prepare
 from ofancore.scenario import Scenario
 from ofancore.theme import FONT
 from ofancore.timeline import Timeline, record
-from ofancore.units import ns
+from ofancore.units import ns, ticks
 from ofancore.workloads import WORKLOADS
 
 MOST_SCHEMES = 4  # side by side
 MOST_HOPS = 200_000_000  # packet-hops of a scheme's run
-HOPS_PER_S = 20e6  # of one core, for estimates
+HOPS_PER_S = 10e6  # of one core that stops to look at queues, for estimates
+SAMPLES = 100  # times at which the links of a run are looked at, up to twice as many
 PATIENCE = 20  # times the ideal time after which a run is stopped
 # In place of the workloads' own defaults, so that an answer takes seconds: parameters for those that have them, and message sizes.
 SHORTER = {"steps": 4, "tokens": 128}
@@ -84,12 +86,14 @@ def scenarios_of(asked: Asked) -> dict[str, Scenario]:
     return {kind: Scenario.from_dict({**shared, "balancer": {"kind": kind}}) for kind in order(asked.schemes)}
 
 
-def bounded(scenarios: dict[str, Scenario]) -> tuple[dict[str, Scenario], float]:
-    """(the scenarios with a time limit of `PATIENCE` ideal times, estimated seconds of one core). They differ in the balancer alone.
+def bounded(scenarios: dict[str, Scenario]) -> tuple[dict[str, Scenario], float, dict[str, Inputs]]:
+    """(the scenarios with a time limit of `PATIENCE` ideal times, estimated seconds of one core, the first one prepared).
 
-    ScenarioError for more than `MOST_HOPS` packet-hops a scheme: the packets' data and ACKs times the links on their paths.
+    They differ in the balancer alone. ScenarioError for more than `MOST_HOPS` packet-hops a scheme: the packets' data and ACKs times the
+    links on their paths.
     """
-    inputs = prepare(next(iter(scenarios.values())))
+    first = next(iter(scenarios))
+    inputs = prepare(scenarios[first])
     hops = int((inputs.flows.packets * inputs.fabric.hops(inputs.flows.src, inputs.flows.dst)).sum()) * 2
     if hops > MOST_HOPS:
         rule = f"{hops / 1e6:,.0f} million packet-hops a scheme, of at most {MOST_HOPS / 1e6:,.0f} million here: choose less"
@@ -98,13 +102,21 @@ def bounded(scenarios: dict[str, Scenario]) -> tuple[dict[str, Scenario], float]
         raise ScenarioError(f"workload.{key}", getattr(workload, key), rule)
     limit = max(PATIENCE * ns(inputs.ideal_ticks), 1.0)
     limited = {kind: Scenario.from_dict({**s.to_dict(), "time_limit_ns": limit}) for kind, s in scenarios.items()}
-    return limited, 2 * hops * len(scenarios) / HOPS_PER_S
+    inputs.conf[c.TIME_LIMIT_AT] = ticks(limit)
+    return limited, hops * len(scenarios) / HOPS_PER_S, {first: replace(inputs, scenario=limited[first])}
 
 
-def record_all(scenarios: dict[str, Scenario]) -> dict[str, Timeline]:
-    """Each scenario's run over time, side by side on the machine's cores: compiled code does not hold Python's lock."""
+def record_all(scenarios: dict[str, Scenario], prepared: dict[str, Inputs] | None = None) -> dict[str, Timeline]:
+    """Each scenario's run over time, side by side on the machine's cores: compiled code does not hold Python's lock.
+
+    `prepared`: what `prepare` makes of some of them, if that is at hand.
+    """
+
+    def run(kind: str) -> Timeline:
+        return record(scenarios[kind], samples=SAMPLES, inputs=(prepared or {}).get(kind))
+
     with ThreadPoolExecutor(min(MOST_SCHEMES, os.cpu_count() or 1)) as pool:
-        return dict(zip(scenarios, pool.map(record, scenarios.values()), strict=True))
+        return dict(zip(scenarios, pool.map(run, scenarios), strict=True))
 
 
 def svg(form: Callable, runs: dict[str, Timeline]) -> bytes:
@@ -226,10 +238,10 @@ class Explorer:
         began = time.perf_counter()
         self.cable.disabled = self.asked.cable_rate == 1
         try:
-            scenarios, estimate = bounded(scenarios_of(self.asked))
+            scenarios, estimate, prepared = bounded(scenarios_of(self.asked))
             self._say(f"running, about {estimate:.0f} s" if estimate >= 2 else "running")
             with before_compiling(lambda: self._say(compiling())):
-                self.runs = record_all(scenarios)
+                self.runs = record_all(scenarios, prepared)
             ran = time.perf_counter()
             self._say("drawing")
             self.numbers.value = table(self.runs)

@@ -40,8 +40,7 @@ def over_time(runs: dict[str, Timeline]) -> alt.HConcatChart:
     tables = [queues(runs[label]).assign(scheme=name_of(label)) for label in labels]
     finished = [run.result.ended_ns for run in runs.values() if run.result.finished]
     last = max(finished or [run.result.ended_ns for run in runs.values()])
-    data = pd.concat(tables)
-    data = data[data["time_ns"] <= last]
+    data = pd.concat(table[table["time_ns"].shift(fill_value=-1) < last] for table in tables)  # up to the first look at the end or later
     data = pd.DataFrame({"scheme": data["scheme"], "us": data["time_ns"] / 1000, "largest": data["largest"], "mean": data["mean"]}).round(4)
     x = alt.X("us:Q", title="time (µs)", scale=alt.Scale(domain=[0, last / 1000], nice=False), axis=alt.Axis(tickCount=6))
     base = alt.Chart(data).mark_line(strokeWidth=1.6, clip=True)

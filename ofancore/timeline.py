@@ -1,8 +1,8 @@
 """A run over time: what waits at every link, and what it was handed, at chosen times.
 
 The engine can be left at any time and entered again: here it stops at every sample time. How a run is cut changes nothing in it. A queue
-is what a link has taken and not sent yet, ACKs and gaps included, the packet being sent with its rest; so it exceeds what an arriving packet finds (`Result.queue_max_bytes`) by up to one
-packet. As there, bytes are the time that what waits needs, times the link's rate at that moment.
+is what a link has taken and not sent yet, ACKs and gaps included, the packet being sent with its rest; so it exceeds what an arriving
+packet finds (`Result.queue_max_bytes`) by up to one packet. As there, bytes are the time that this needs, times the link's rate then.
 """
 
 from __future__ import annotations

@@ -200,7 +200,7 @@ def counts(link):
         link.drops,
         link.trims,
         link.ecn_marks,
-        link.queue_max_bytes // NS,
+        link.queue_max_bytes,
         [total // NS for total in link.queue_sum],
         link.free // NS,
     )

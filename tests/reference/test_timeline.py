@@ -58,6 +58,43 @@ def test_any_control_and_recovery():
     run()
 
 
+def in_one_run(scenario, samples):
+    """Without times: the result is that of the run that nobody looks at, and the looks are those at the same times."""
+    whole, seen = simulate(scenario), timeline.record(scenario, samples=samples)
+    assert seen.result.to_json() == whole.to_json()
+    for table in ("flow", "link"):
+        for name, column in getattr(whole, table).items():
+            assert np.array_equal(column, getattr(seen.result, table)[name], equal_nan=column.dtype.kind == "f"), name
+    times = seen.times_ns
+    assert times[0] == 0
+    assert times[-1] == whole.ended_ns or (whole.finished and times[-1] > whole.ended_ns)
+    steps = np.diff(times)
+    assert (steps > 0).all()
+    assert steps[:-1] == pytest.approx(steps[0])
+    assert len(times) <= 2 * samples + 1
+    again = timeline.record(scenario, times)
+    assert (again.queue_bytes == seen.queue_bytes).all()
+    assert (again.sent_bytes == seen.sent_bytes).all()
+    return seen
+
+
+def test_one_run_is_enough():
+    @examples(40)
+    @given(scenarios(congestion=tuple(CONGESTION), recovery=tuple(RECOVERY)), st.sampled_from([1, 2, 7, 50]))
+    def run(keys, samples):
+        in_one_run(connected(keys), samples)
+
+    run()
+
+
+@pytest.mark.parametrize("follows", [False, True])
+def test_where_packets_are_left_over_the_result_is_that_of_another_run(follows, monkeypatch):
+    monkeypatch.setattr(timeline, "_nothing_follows", lambda inputs, w: not follows)
+    seen = in_one_run(Scenario.from_dict({"fabric": {"radix": 4}, "workload": {"message_packets": 64}}), 50)
+    assert 50 < len(seen.times_ns) <= 101
+    assert (seen.times_ns[-1] > seen.result.ended_ns) == follows
+
+
 @pytest.mark.parametrize("kind", ["ecmp", "ops", "jsq", "ofan"])
 def test_the_cut_run_ends_as_the_whole_one(kind):
     """At the paper's size: what was handed to every link by the end, and nothing waits there any more."""

@@ -13,6 +13,7 @@ import pytest
 from ofancore import ScenarioError, explore, own, queueplot, simulate
 from ofancore.explore import Asked, Explorer, bounded, record_all, scenarios_of
 from ofancore.palette import name_of
+from ofancore.prepare import prepare
 from ofancore.timeline import queues
 
 SMALL = Asked(radix=4, schemes=("ofan", "ops"), message_packets=16)
@@ -54,11 +55,14 @@ def test_one_to_four_schemes(schemes):
 
 
 def test_the_estimate_counts_the_hops_that_a_run_has():
-    scenarios, seconds = bounded(scenarios_of(SMALL))
+    scenarios, seconds, prepared = bounded(scenarios_of(SMALL))
     hops = simulate(scenarios["ofan"]).packet_hops
-    assert seconds == 2 * hops * len(scenarios) / explore.HOPS_PER_S
+    assert seconds == hops * len(scenarios) / explore.HOPS_PER_S
     ideal = simulate(scenarios["ofan"]).ideal_ns
     assert scenarios["ofan"].time_limit_ns == pytest.approx(explore.PATIENCE * ideal)
+    again = prepare(scenarios["ops"])
+    assert prepared["ops"].scenario == scenarios["ops"]
+    assert prepared["ops"].conf.tolist() == again.conf.tolist()
     with pytest.raises(
         ScenarioError, match=r"workload\.message_packets = 4096: 761 million packet-hops a scheme, of at most 200 million here: choose less"
     ):
