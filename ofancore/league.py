@@ -9,6 +9,7 @@ optimal. Means and 95% t-intervals are over seeds; an interval ends where the qu
 from __future__ import annotations
 
 import html
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,10 +55,11 @@ COSTS = {
     "host_bytes": ("state a host (B)", "max"),
 }
 DISTANCE = ("distance_to_optimal_percent", "distance_to_optimal_low_percent", "distance_to_optimal_high_percent")
+PART = "distance_to_optimal_percent, "  # columns of the distance over some of the settings only; what follows names these
 DISTANCE_TITLE = "distance to optimal: mean CCT above the lower bound (%)"
 DISTANCE_NOTE = (
     "Ranked by the distance to optimal, the geometric mean over all settings of the CCT over its lower bound, less one; "
-    "in brackets the 95% interval over {seeds} seeds."
+    "in brackets the 95% interval over {seeds} seeds. Columns named after a condition are the same over its settings."
 )
 
 
@@ -94,9 +96,9 @@ def cells(runs: pd.DataFrame, settings: list[str]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def standings(runs: pd.DataFrame, settings: list[str]) -> pd.DataFrame:
-    """One row a scheme, best first: rank, distance to optimal (`DISTANCE`, with its 95% interval), slowdown (mean, low, high), the columns
-    of `COSTS`, and where the scheme is described.
+def standings(runs: pd.DataFrame, settings: list[str], part_by: str | None = None) -> pd.DataFrame:
+    """One row a scheme, best first: rank, distance to optimal (`DISTANCE`, with its 95% interval), slowdown (mean, low, high), the distance
+    over the settings that share a value of `part_by` (columns `PART` + value), the columns of `COSTS`, and where the scheme is described.
 
     ValueError if a scheme lacks a setting or a seed that another one has: it would be compared on other ground.
     """
@@ -107,7 +109,9 @@ def standings(runs: pd.DataFrame, settings: list[str]) -> pd.DataFrame:
             raise ValueError(f"{label}: {len(full - ground)} of {len(full)} settings and seeds are missing")
     rows = []
     for label, group in runs.groupby("label"):
-        per_seed = np.log(group["slowdown"]).groupby(group["seed"]).mean()
+        logs = np.log(group["slowdown"])
+        per_seed = logs.groupby(group["seed"]).mean()
+        parts = logs.groupby(group[part_by], sort=False).mean() if part_by else {}
         mean, low, high = np.exp(bounded_interval(per_seed))
         distance = dict(zip(DISTANCE, (100 * (x - 1) for x in (mean, low, high)), strict=True))
         costs = {name: getattr(group[name], how)() for name, (_, how) in COSTS.items()}
@@ -117,6 +121,7 @@ def standings(runs: pd.DataFrame, settings: list[str]) -> pd.DataFrame:
             {"label": label}
             | distance
             | {"mean": mean, "low": low, "high": high, "seeds": len(per_seed)}
+            | {PART + name: 100 * math.expm1(log) for name, log in parts.items()}
             | costs
             | {"described_in": described}
         )
@@ -145,11 +150,17 @@ def distance_of(row) -> str:
     return with_interval(*(max(0.0, 100 * (row[c] - 1)) for c in ("mean", "low", "high")))
 
 
+def parts_of(table: pd.DataFrame) -> dict[str, str]:
+    """Column -> title of the distances over some of the settings."""
+    return {c: f"{c.removeprefix(PART)} (%)" for c in table if c.startswith(PART)}
+
+
 def shown_rows(table: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
     """The standings as people read them: (head, rows). The second cell of a row is the scheme's name."""
-    head = ["rank", "scheme", DISTANCE_TITLE, *(title for title, _ in COSTS.values())]
+    parts = parts_of(table)
+    head = ["rank", "scheme", DISTANCE_TITLE, *parts.values(), *(title for title, _ in COSTS.values())]
     records = table.to_dict("records")
-    return head, [[str(r["rank"]), name_of(r["label"]), distance_of(r), *(short(r[c]) for c in COSTS)] for r in records]
+    return head, [[str(r["rank"]), name_of(r["label"]), distance_of(r), *(short(r[c]) for c in (*parts, *COSTS))] for r in records]
 
 
 def as_markdown(table: pd.DataFrame, folder: str | Path) -> str:

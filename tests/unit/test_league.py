@@ -58,6 +58,15 @@ def test_the_interval_of_the_distance_is_a_t_interval_of_logs_cut_at_optimal():
     assert row["distance_to_optimal_high_percent"] == pytest.approx(100 * (2 ** (2 + 12.7062) - 1), rel=1e-3)
 
 
+def test_the_distance_is_told_apart_by_a_column_of_settings():
+    table = league.standings(runs(ops=(2.0, 8.0), ofan=(1.0, 4.0)), SETTINGS, part_by="workload")
+    assert league.parts_of(table) == {f"{league.PART}{w}": f"{w} (%)" for w in "ab"}
+    assert list(table[league.PART + "a"]) == pytest.approx([0.0, 100.0])
+    assert list(table[league.PART + "b"]) == pytest.approx([300.0, 700.0])
+    head, rows = league.shown_rows(table)
+    assert dict(zip(head, rows[0], strict=True))["b (%)"] == "300"
+
+
 def test_a_scheme_without_a_setting_is_not_compared():
     some = runs(ops=(2.0, 8.0), ofan=(1.0, 4.0))
     short = some[(some["label"] != "ops") | (some["workload"] == "a")]
