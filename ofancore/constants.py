@@ -1,9 +1,9 @@
 """Constants of schemes varied one at a time: what each value does to the CCT beside ours.
 
 The table of runs is that of an experiment with `one_at_a_time` (see `plan.Group`): at every point a scheme runs as it is, with our
-constants, and then with one key at another value. A run's slowdown is the league's (`league.slowdowns`): CCT over the ideal, or the time at
-which the run was stopped. A value is compared with ours seed by seed, under the same traffic and the same failures: its factor is the
-geometric mean, over seeds (and over settings), of its slowdown over that of ours; below 1 it is faster. Intervals are over seeds.
+constants, and then with one key at another value. A run's slowdown is the league's (`league.slowdowns`): CCT over its lower bound, or the
+time at which the run was stopped. A value is compared with ours seed by seed, under the same traffic and the same failures: its factor is
+the geometric mean, over seeds (and over settings), of its slowdown over that of ours; below 1 it is faster. Intervals are over seeds.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _against(varied: pd.DataFrame, value: str, other: str, settings: list[str]) 
 
 
 def effects(varied: pd.DataFrame, setting: str) -> pd.DataFrame:
-    """One row a setting, constant and value: CCT above the ideal in percent with its interval, the factor over ours with its interval
+    """One row a setting, constant and value: CCT above the lower bound in percent with its interval, the factor over ours with its interval
     (`factor`, `factor_low`, `factor_high`), largest queue, dropped packets, seeds, runs not finished."""
     rows = []
     for (label, constant, at), part in varied.groupby(["label", "constant", setting], sort=False):
@@ -128,7 +128,7 @@ def verdicts(varied: pd.DataFrame, setting: str) -> pd.DataFrame:
 
 
 def extremes(table: pd.DataFrame, setting: str) -> dict:
-    """Of the effects of one constant, by setting: smallest and largest mean CCT above the ideal (percent), at which values, and ours."""
+    """Of the effects of one constant, by setting: least and most mean CCT above the lower bound (percent), at which values, and ours."""
     found = {}
     for at, part in table.groupby(setting, sort=False):
         low, high, ours = part.loc[part["mean"].idxmin()], part.loc[part["mean"].idxmax()], part[part["ours"]].iloc[0]

@@ -16,7 +16,7 @@ OURS = {"gap_ns": math.nan, "entries": 64.0, "timer": "exact"}
 
 
 def runs(label: str, *slowness: tuple[dict, dict], ours: dict = OURS) -> pd.DataFrame:
-    """Two seeds; of each run what differs from ours, and by setting how many times the ideal of 100 ns for each seed (None: never)."""
+    """Two seeds; of each run what differs from ours, and by setting how many times the bound of 100 ns for each seed (None: never)."""
     rows = []
     for changes, settings in slowness:
         for setting, times in settings.items():
@@ -24,7 +24,7 @@ def runs(label: str, *slowness: tuple[dict, dict], ours: dict = OURS) -> pd.Data
                 values = {f"balancer.{name}": value for name, value in (ours | changes).items()}
                 rows.append({
                     "label": label, "balancer.kind": label, "seed": seed, "setting": setting, **values, "finished": time is not None,
-                    "cct_ns": math.nan if time is None else 100.0 * time, "ended_ns": 6400.0, "ideal_ns": 100.0,
+                    "cct_ns": math.nan if time is None else 100.0 * time, "ended_ns": 6400.0, "lower_bound_ns": 100.0,
                     "queue_max_packets": 5.0 + seed, "packets_dropped": 1, "packets_sent": 50, "reorder_fraction": 0.25,
                     "state_bytes_per_switch_edge": 8, "state_bytes_per_host": 3,
                 })  # fmt: skip
@@ -61,7 +61,7 @@ def test_a_value_is_compared_with_ours_seed_by_seed():
     table = effects(one_by_one(GAPS), "setting").set_index(["constant", "setting", "value"])
     half = table.loc[("gap_ns", "a", "100 ns")]
     assert [half[x] for x in ("factor", "factor_low", "factor_high")] == pytest.approx([0.5] * 3)
-    assert (half["mean"], half["seeds"], half["unfinished"]) == (pytest.approx(50.0), 2, 0)  # 0 and 100% above the ideal
+    assert (half["mean"], half["seeds"], half["unfinished"]) == (pytest.approx(50.0), 2, 0)  # 0 and 100% above the bound
     assert half["high"] > half["mean"] > half["low"]
     assert (half["queue_max_packets"], half["dropped_percent"]) == (6.0, 2.0)
     assert table.loc[("gap_ns", "a", "5 µs"), "factor"] == pytest.approx(4.0)
@@ -157,7 +157,7 @@ def test_schemes_are_cut_in_two_halves():
 
 
 def test_the_form_draws_what_it_is_given():
-    axes = {at: Axis("above the ideal (%)", log=True, limits=(40.0, 2000.0)) for at in ("a", "b")}
+    axes = {at: Axis("above the bound (%)", log=True, limits=(40.0, 2000.0)) for at in ("a", "b")}
     chart = figure([ladder(two_schemes(), "setting", axes)], "a finding", "a set-up")
     spec = chart.to_dict()
     assert CUT in spec["title"]["subtitle"]  # the interval of 0 and 100%
