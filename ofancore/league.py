@@ -48,7 +48,7 @@ QUANTITIES = (
 # What a scheme costs and does beside its slowdown: column -> (title with unit, how the runs of all settings become one number)
 COSTS = {
     "unfinished": ("not finished (runs)", "sum"),
-    "queue_max_packets": ("largest queue (packets)", "max"),
+    "queue_max_packets": ("largest queue, mean (packets)", "mean"),  # the largest of all runs is a full buffer for every scheme
     "dropped_percent": ("dropped (%)", "mean"),
     "reordered_percent": ("reordered (%)", "mean"),
     "switch_bytes": ("state a switch (B)", "max"),

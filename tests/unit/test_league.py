@@ -45,7 +45,7 @@ def test_the_distance_is_that_of_a_geometric_mean_and_ranks():
     assert list(table["unfinished"]) == [0, 0, 2]
     assert list(table["low"]) == pytest.approx(list(table["mean"]))  # the seeds are alike
     first = table.iloc[0]
-    assert (first["queue_max_packets"], first["dropped_percent"], first["reordered_percent"]) == (20.0, 2.0, 25.0)
+    assert (first["queue_max_packets"], first["dropped_percent"], first["reordered_percent"]) == (15.0, 2.0, 25.0)
     assert (first["switch_bytes"], first["host_bytes"]) == (16, 3)
     assert first["described_in"] == "ofancore/balancers/ofan.py"
 
@@ -145,7 +145,7 @@ def test_the_forms_draw_what_they_are_given():
     panels.append(column(ranks, labels, "queue_max_packets", "largest queue (packets)"))
     spec = figure([in_a_row(panels)], "finding", "set-up", columns=1).add_params(choice(QUANTITIES)).to_dict()
     rows = [row for rows in spec["datasets"].values() for row in rows]
-    assert {row["text"] for row in rows if "text" in row} == {"20"}
+    assert {row["text"] for row in rows if "text" in row} == {"15"}
     assert {row["text_inflation"] for row in rows if "text_inflation" in row} == {"100", "> 9900", "2.0", "300"}
     assert {row["text_queue_max"] for row in rows if "text_queue_max" in row} == {"15"}
     assert {row["tip_queue_max"] for row in rows if "tip_queue_max" in row} == {"15 [0, 79]"}
