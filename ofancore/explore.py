@@ -39,8 +39,8 @@ HOPS_PER_S = 10e6  # of one core that stops to look at queues, for estimates
 SAMPLES = 100  # times at which the links of a run are looked at, up to twice as many
 PATIENCE = 20  # times the ideal time after which a run is stopped
 # In place of the workloads' own defaults, so that an answer takes seconds: parameters for those that have them, and message sizes.
-SHORTER = {"steps": 4, "tokens": 128}
-SMALLER = {"ring_all_reduce": 8, "halving_doubling": 8}
+SHORTER = {"steps": 4, "tokens": 32}
+SMALLER = {"all_to_all": 4, "ring_all_reduce": 2, "halving_doubling": 8}
 NOT_ASKED_FOR = ("pairs", "two_jobs", "htsim_matrix")  # workloads that no dropdown can describe
 RADIXES = (4, 6, 8, 10, 12, 16)
 MESSAGES = tuple(2**i for i in range(13))
