@@ -21,6 +21,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
+from ofancore.balancers import BALANCERS
 from ofancore.balancers.definitions import compile_all, with_code
 from ofancore.balancers.own import Own
 from ofancore.console import exit_status
@@ -55,7 +56,8 @@ class Experiment(_Strict):
     points: list[dict[DottedKey, Any]] = Field([], description="Explicit points (dotted scenario keys), each crossed with the sweep.")
     schemes: Annotated[list[Name], Field(min_length=1)] = Field(description="Labels out of `schemes`; one run group each.")
     one_at_a_time: dict[Name, Annotated[dict[DottedKey, Annotated[list[Any], Field(min_length=1)]], Field(min_length=1)]] = Field(
-        {}, description="Scheme -> dotted scenario key -> values: at every point it runs as it is and with one key at a time at each value."
+        {},
+        description="Scheme -> its key (balancer.NAME) -> values: at every point it runs as it is and with one key at a time at a value.",
     )
     seeds: Annotated[int, Field(ge=1, le=1000)] | None = Field(None, description="Seeds a point, if other than the config's.")
 
@@ -183,8 +185,7 @@ def _refuse_unknown_names(config: Config) -> None:
                 raise ScenarioError(f"experiments.{e}.points.{i}.{key}", point[key], "is swept already")
         taken = {*experiment.sweep, *(key for point in experiment.points for key in point)}
         for label, varied in experiment.one_at_a_time.items():
-            for key in varied.keys() & taken:
-                raise ScenarioError(f"experiments.{e}.one_at_a_time.{label}.{key}", varied[key], "is swept or set by a point already")
+            _refuse_bad_constants(f"experiments.{e}.one_at_a_time.{label}", varied, taken, config.schemes[label])
     for f, figure in config.figures.items():
         for i, name in enumerate(figure.experiments):
             known(f"figures.{f}.experiments.{i}", name, config.experiments, "experiments")
@@ -196,6 +197,23 @@ def _refuse_unknown_names(config: Config) -> None:
             known(f"{at}.experiment", check.experiment, config.experiments, "experiments")
             for label in [*check.schemes, *([check.against] if check.against else [])]:
                 known(f"{at}.schemes", label, config.experiments[check.experiment].schemes, f"schemes of {check.experiment}")
+
+
+def _refuse_bad_constants(at: str, varied: dict[str, list], taken: set[str], scheme: dict) -> None:
+    """Constants varied one at a time are keys of the balancer, at values that the scheme does not have."""
+    entry = BALANCERS.get(scheme["kind"])
+    for key, values in varied.items():
+        name = key.removeprefix("balancer.")
+        if name == key or name == "kind":
+            raise ScenarioError(f"{at}.{key}", values, "must be a key of the scheme, balancer.NAME, other than its kind")
+        if key in taken:
+            raise ScenarioError(f"{at}.{key}", values, "is swept or set by a point already")
+        has = [scheme[name]] if name in scheme else [entry.model_fields[name].default] if entry and name in entry.model_fields else []
+        for i, value in enumerate(values):
+            if value in values[:i]:
+                raise ScenarioError(f"{at}.{key}", value, "is given twice")
+            if value in has:
+                raise ScenarioError(f"{at}.{key}", value, "is what the scheme has as it is, which runs anyway")
 
 
 def _refuse_long_commands(config: Config) -> None:
@@ -267,6 +285,8 @@ def _refuse_bad_checks(config: Config, columns: dict[str, dict[str, list[dict]]]
     for c, claim in config.claims.items():
         for i, check in enumerate(claim.checks):
             at, schemes = f"claims.{c}.checks.{i}", columns[check.experiment]
+            if config.experiments[check.experiment].one_at_a_time:
+                raise ScenarioError(f"{at}.experiment", check.experiment, "varies constants one at a time: a scheme there is several")
             metrics = METRICS + OF_THREE_TIERS * any(p["fabric.tiers"] == 3 for points in schemes.values() for p in points)
             if check.metric not in metrics:
                 raise ScenarioError(f"{at}.metric", check.metric, f"must be one of {', '.join(metrics)}")

@@ -66,6 +66,8 @@ def one_by_one(runs: pd.DataFrame) -> pd.DataFrame:
             words = [in_words(name, value) for value in values]
             said = part[key].map(lambda value, name=name: in_words(name, value))
             parts.append(part.assign(constant=name, value=said, place=said.map(words.index), ours=same.loc[part.index, key]))
+    if not parts:
+        raise ValueError("no scheme has a constant at more than one value: say which in `one_at_a_time`")
     return pd.concat(parts, ignore_index=True)
 
 
@@ -87,6 +89,8 @@ def effects(varied: pd.DataFrame, setting: str) -> pd.DataFrame:
     for (label, constant, at), part in varied.groupby(["label", "constant", setting], sort=False):
         ours = part.loc[part["ours"], "value"].iloc[0]
         for (place, value), group in part.groupby(["place", "value"], sort=True):
+            if group["seed"].duplicated().any():
+                raise ValueError(f"{label}, {at}: several runs a seed; the settings' names must tell runs apart")
             mean, low, high = mean_interval(100 * (group["slowdown"] - 1))
             factor, factor_low, factor_high = _factor(_against(part, value, ours, []))
             rows.append({

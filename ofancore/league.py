@@ -100,10 +100,12 @@ def standings(runs: pd.DataFrame, settings: list[str], part_by: str | None = Non
     """One row a scheme, best first: rank, distance to optimal (`DISTANCE`, with its 95% interval), slowdown (mean, low, high), the distance
     over the settings that share a value of `part_by` (columns `PART` + value), the columns of `COSTS`, and where the scheme is described.
 
-    ValueError if a scheme lacks a setting or a seed that another one has: it would be compared on other ground.
+    ValueError if a scheme lacks a setting or a seed that another one has (it would be compared on other ground), or has one twice.
     """
+    if twice := int(runs.duplicated([*settings, "label", "seed"]).sum()):
+        raise ValueError(f"{twice} runs have scheme, {', '.join(settings)} and seed of another: the settings' names must tell runs apart")
     grounds = {label: set(map(tuple, group[[*settings, "seed"]].to_numpy())) for label, group in runs.groupby("label")}
-    full = set.union(*grounds.values())
+    full = set().union(*grounds.values())
     for label, ground in grounds.items():
         if ground != full:
             raise ValueError(f"{label}: {len(full - ground)} of {len(full)} settings and seeds are missing")

@@ -73,7 +73,9 @@ def drawing(data: bytes) -> bytes:
 def record_in(data: bytes) -> dict | None:
     """The record that a file holds; None if there is none."""
     if data.startswith(PNG):
-        found = next((chunk[8 + len(_CHUNK) : -4] for chunk in _chunks(data) if _is_ours(chunk)), None)
+        ours = next((chunk for chunk in _chunks(data) if _is_ours(chunk)), None)
+        sound = ours is not None and zlib.crc32(ours[4:-4]) == int.from_bytes(ours[-4:], "big")
+        found = ours[8 + len(_CHUNK) : -4] if sound else None
     else:
         match = _SVG.search(data)
         found = match and match[1].replace(b"&lt;", b"<").replace(b"&gt;", b">").replace(b"&amp;", b"&")
@@ -316,7 +318,9 @@ def explained(path: str | Path) -> tuple[dict, Path]:
 def digest_beside(path: Path) -> str | None:
     """SHA-256 of a file, of a figure without its record; None if it cannot be read."""
     try:
-        data = path.read_bytes()
-    except OSError:
+        data = path.read_bytes() if path.is_file() else None  # no pipe, no device: a record may name anything
+    except (OSError, ValueError):
+        return None
+    if data is None:
         return None
     return drawing_digest(data) if path.suffix in (".svg", ".png", ".html") else sha256(data)

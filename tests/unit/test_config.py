@@ -175,7 +175,11 @@ def set_at(data: dict, key: str, value) -> dict:
         ("experiments.one.one_at_a_time", {"ops": {"balancer.labels": []}}, "experiments.one.one_at_a_time.ops.balancer.labels"),
         ("experiments.one.one_at_a_time", {"ops": {"balancer.lables": [2]}}, "experiments.one.balancer.lables"),
         ("experiments.one.one_at_a_time", {"ops": {"balancer.labels": [0]}}, "experiments.one.balancer.labels"),
-        ("experiments.one.one_at_a_time", {"ops": {"balancer.labels": [65536]}}, "experiments.one.seed"),  # the scheme as it is
+        ("experiments.one.one_at_a_time", {"ops": {"balancer.labels": [65536]}}, "experiments.one.one_at_a_time.ops.balancer.labels"),
+        ("experiments.one.one_at_a_time", {"ops": {"balancer.labels": [2, 2]}}, "experiments.one.one_at_a_time.ops.balancer.labels"),
+        ("experiments.one.one_at_a_time", {"ops": {"balancer.kind": ["ofan"]}}, "experiments.one.one_at_a_time.ops.balancer.kind"),
+        ("experiments.one.one_at_a_time", {"ops": {"balancer": [{"kind": "ofan"}]}}, "experiments.one.one_at_a_time.ops.balancer"),
+        ("experiments.one.one_at_a_time", {"ops": {"start_jitter_ns": [1.0]}}, "experiments.one.one_at_a_time.ops.start_jitter_ns"),
         (
             "experiments.one.one_at_a_time",
             {"ops": {"workload.message_packets": [3]}},
@@ -315,9 +319,12 @@ def test_what_does_not_vary_is_told_as_before():
 
 
 def test_only_the_named_scheme_varies(small):
-    found = load_config(set_at(small, "experiments.one.one_at_a_time", {"ofan": {"start_jitter_ns": [1.0, 2.0]}})).groups()
-    assert [g.one_at_a_time for g in found] == [{}, {"start_jitter_ns": [1.0, 2.0]}]
-    assert [len(expand(g)) for g in found] == [2 * 2, 2 * 3 * 2]  # messages, the scheme as it is and varied, seeds
+    varied = set_at(small, "experiments.one.one_at_a_time", {"ops": {"balancer.labels": [2, 4]}})
+    with pytest.raises(ScenarioError, match="varies constants one at a time: a scheme there is several"):
+        load_config(varied)
+    found = load_config(set_at(varied, "claims", {})).groups()
+    assert [g.one_at_a_time for g in found] == [{"balancer.labels": [2, 4]}, {}]
+    assert [len(expand(g)) for g in found] == [2 * 3 * 2, 2 * 2]  # messages, the scheme as it is and varied, seeds
 
 
 def test_expansion_leaves_the_group_alone_and_shares_nothing():

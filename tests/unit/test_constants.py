@@ -167,3 +167,8 @@ def test_the_form_draws_what_it_is_given():
     rows = [row for rows in spec["datasets"].values() for row in rows if {"from", "unfinished"} <= row.keys()]
     assert all(40.0 <= row["from"] <= row["to"] <= 2000.0 for row in rows)
     assert any(row["unfinished"] for row in rows)
+
+
+def test_nothing_varied_is_said():
+    with pytest.raises(ValueError, match="no scheme has a constant at more than one value"):
+        one_by_one(pd.DataFrame({"label": ["ofan"], "balancer.kind": ["ofan"], "seed": [0]}))

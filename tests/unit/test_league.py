@@ -159,3 +159,9 @@ def test_the_forms_draw_what_they_are_given():
     tips = json.dumps(spec)
     for q in QUANTITIES:
         assert f"{q.title}, mean [95% interval]" in tips
+
+
+def test_runs_that_settings_do_not_tell_apart_are_refused():
+    some = runs(ops=(2.0, 8.0), ofan=(1.0, 4.0))
+    with pytest.raises(ValueError, match="8 runs have scheme, workload, condition and seed of another"):
+        league.standings(pd.concat([some, some]), SETTINGS)

@@ -65,6 +65,13 @@ def test_what_is_cut_off_has_no_record(data):
     assert drawing(data) == data
 
 
+def test_a_record_of_which_a_byte_changed_is_none():
+    data = embedded(PNG, "png", RECORD)
+    assert record_in(data) == RECORD
+    at = data.index(b'"figure"') + 1
+    assert record_in(data[:at] + b"F" + data[at + 1 :]) is None  # the chunk's check sum tells
+
+
 @pytest.mark.parametrize("text", ["{", "[1]", '{"record": 2}', "[" * 100_000])
 def test_a_damaged_record_is_none(text):
     assert record_in(SVG.replace(b"<circle", f'<metadata id="ofan-provenance">{text}</metadata><circle'.encode())) is None
@@ -258,3 +265,17 @@ def test_the_grid_does_not_take_the_figures_place(results, capsys):
     assert cli.main(["explain", str(path), "--grid", str(path)]) == 2
     assert "--grid" in capsys.readouterr().err
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("runs", [{"raw/a.parquet": {}}, {"raw/a.parquet": 3}, {"a\0": {"sha256": "0", "runs": 1, "scenarios": "0"}}])
+def test_a_record_that_is_damaged_inside_ends_with_one_line(runs, tmp_path, capsys):
+    (tmp_path / "a.png").write_bytes(embedded(PNG, "png", RECORD | {"runs": runs}))
+    status = cli.main(["explain", str(tmp_path / "a.png")])
+    out, err = capsys.readouterr()
+    assert (status, out, err.count("\n")) == (2, "", 1) or (status, err) == (0, "")
+    assert "Traceback" not in err
+
+
+def test_what_a_record_names_is_opened_only_if_it_is_a_plain_file(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    assert provenance.digest_beside(tmp_path / "pipe") is None
