@@ -77,7 +77,7 @@ def result_files(config: Config, results: Path) -> list[str]:
     missing = [path for path in wanted if not (results / path).is_file()]
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise Incomplete(f"{results / missing[0]}: missing{more}; `make figures` makes all that an archive needs")
+        raise Incomplete(f"{results / missing[0]}: missing{more}; `make figures`, of the same CONFIG, makes all that an archive needs")
     if (results / "p4/reports.json").is_file():
         wanted.append("p4/reports.json")
     if (results / "raw/.compiled").is_file():

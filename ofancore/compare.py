@@ -38,7 +38,7 @@ MEANS = {
     NO_RUNS: "not all runs are there",
     NO_REFERENCE: "the reference does not have it in these settings",
 }
-WHAT_TO_DO = """1. `git status` and `ofancore source-digest`: sources that differ from the reference's ({source}) may give other results.
+WHAT_TO_DO = """1. `git status` and `.venv/bin/ofancore source-digest`: others than the reference's ({source}) may give other results.
 2. `.venv/bin/python -m pip freeze`: the reference was made with numba {numba} and numpy {numpy}, as `requirements.lock` says.
    `make distclean` and the same command again install exactly these.
 3. Delete the raw files that are named above (or `{results}/raw`) and run again: a file may be of an interrupted or older run.

@@ -1,5 +1,7 @@
 # The report: one page with the claims and every figure. It reads what the figures and the claims wrote.
 
+import json
+
 from ofancore.report_page import contents
 
 PAGE = contents(CONFIG)
@@ -18,7 +20,7 @@ rule page:
     log:
         f"{RESULTS}/report/index.log",
     params:
-        contents=json_text(PAGE),
+        contents=json.dumps(PAGE, ensure_ascii=False),  # in the config's order, as the page shows figures
         code=digest("charts.py", "claims.py", "palette.py", "provenance.py", "report_charts.py", "report_html.py", "report_page.py", "theme.py", *PARTS),
     message:
         "Building the report"
