@@ -21,7 +21,7 @@ from ofancore.errors import OfanError
 from ofancore.fabric import Fabric
 from ofancore.palette import lightened, name_of, style, text_colour
 from ofancore.scenario import Scenario
-from ofancore.simulate import simulate
+from ofancore.simulation import simulate
 from ofancore.timeline import Timeline, record
 
 FRAMES = 240  # about as many

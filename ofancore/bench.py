@@ -14,7 +14,7 @@ import sys
 from typing import Any
 
 from ofancore.scenario import Scenario
-from ofancore.simulate import simulate
+from ofancore.simulation import simulate
 
 OPEN = {"congestion": {"kind": "line_rate"}, "recovery": {"kind": "erasure"}}
 CLOSED = {"congestion": {"kind": "mswift"}, "recovery": {"kind": "sack"}}

@@ -142,7 +142,7 @@ def _run(args) -> int:
     from ofancore.jit import before_compiling
     from ofancore.result import write_table
     from ofancore.scenario import Scenario
-    from ofancore.simulate import simulate
+    from ofancore.simulation import simulate
 
     sets = args.set + ([f"seed={args.seed}"] if args.seed is not None else [])
     scenario = Scenario.from_yaml(args.scenario, sets)
@@ -169,7 +169,7 @@ def _paths(args) -> int:
     from ofancore.files import check_writable
     from ofancore.jit import before_compiling
     from ofancore.scenario import Scenario
-    from ofancore.simulate import simulate
+    from ofancore.simulation import simulate
     from ofancore.watch import flow_use
 
     sets = args.set + ([f"seed={args.seed}"] if args.seed is not None else [])
@@ -316,7 +316,7 @@ def _bench(args) -> int:
 
 def _warmup(args) -> int:
     from ofancore.scenario import Scenario
-    from ofancore.simulate import simulate
+    from ofancore.simulation import simulate
 
     simulate(Scenario.from_dict({"fabric": {"radix": 4}, "workload": {"message_packets": 1}}))
     return 0

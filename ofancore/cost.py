@@ -30,7 +30,7 @@ class Sample:
 
 def _sample(text: str) -> Sample:
     from ofancore.scenario import Scenario
-    from ofancore.simulate import simulate
+    from ofancore.simulation import simulate
 
     start = time.process_time()
     for scenario in expand(Group.from_json(text), seeds=1):

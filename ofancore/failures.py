@@ -171,8 +171,8 @@ def knowledge(damage: Damage, schedules: Schedules) -> tuple[np.ndarray, np.ndar
     return table, first
 
 
-def refuse_disconnected(damage: Damage, src: np.ndarray, dst: np.ndarray) -> None:
-    """ScenarioError naming the first communicating pair (of places) that no surviving path joins."""
+def refuse_disconnected(damage: Damage, src: np.ndarray, dst: np.ndarray, drawn: bool = False) -> None:
+    """ScenarioError naming the first communicating pair (of places) that no surviving path joins; `drawn`: cables were, by the seed."""
     f = damage.fabric
     edges = np.unique(f.edge_of(src))
     for edge in edges:
@@ -183,4 +183,5 @@ def refuse_disconnected(damage: Damage, src: np.ndarray, dst: np.ndarray) -> Non
             pair = f"host:{this} ({f.node_name(f.node_base[1] + int(edge))}) and host:{that}"
             dead = [f.cable_name(int(i)) for i in np.flatnonzero(damage.share == 0)]
             shown = ", ".join(dead[:4]) + (f" and {len(dead) - 4} more" if len(dead) > 4 else "")
-            raise ScenarioError("failures", shown, f"these dead cables leave no path between {pair}")
+            advice = "; cables are drawn by the seed: take another one, or a lower failures.link_failure_rate" if drawn else ""
+            raise ScenarioError("failures", shown, f"these dead cables leave no path between {pair}{advice}")

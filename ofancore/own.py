@@ -24,14 +24,6 @@ from ofancore.bits import hash_below, mix32
 from ofancore.errors import ScenarioError
 from ofancore.units import ticks
 
-# More of what numba's messages mean (see `definitions.MEANINGS`): here, since `balancers/` is in the digest of runs, and words change none.
-CONSTANTS = "what comes from outside must be a number, a string, a tuple of these, a numpy array (all constants) or a function"
-definitions.MEANINGS |= {
-    r"Untyped (?:global|freevar) name '(\w+)': Cannot determine Numba type of <class '(?:[\w.]*\.)?(\w+)'>": (
-        f"it uses {{0}}, a {{1}}; {CONSTANTS}"
-    ),
-    r"The use of a reflected (set)\(.*assigned to variable '(\w+)' in globals": f"it uses {{1}}, a {{0}}; {CONSTANTS}",
-}
 KEYS = list(inspect.signature(definitions.register).parameters)[1:]
 
 __all__ = [

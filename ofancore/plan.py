@@ -166,7 +166,7 @@ def seconds(group: Group) -> float:
 def simulate_group(group: Group) -> list[dict]:
     """Simulate the group's scenarios one after the other: the rows of its raw table."""
     from ofancore.scenario import Scenario
-    from ofancore.simulate import simulate
+    from ofancore.simulation import simulate
 
     names = {"experiment": group.experiment, "label": group.label}
     return [{**names, **simulate(Scenario.from_dict(s)).row()} for s in expand(group)]

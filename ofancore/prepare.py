@@ -84,7 +84,7 @@ def traffic_and_damage(scenario: Scenario) -> tuple[Flows, Flows, Damage]:
     if fabric.rails > 1:
         flows = replace(flows, src=fabric.place_of(flows.src), dst=fabric.place_of(flows.dst))
     if damage.any:
-        refuse_disconnected(damage, flows.src, flows.dst)
+        refuse_disconnected(damage, flows.src, flows.dst, scenario.failures.link_failure_rate > 0)
     return messages, flows, damage
 
 

@@ -21,7 +21,7 @@ from ofancore.jit import digest_of
 from ofancore.scenario import Scenario
 
 # what a raw run depends on; charts, claims and the command line are not among it
-FILES = ("bits", "units", "fabric", "failures", "bounds", "scenario", "prepare", "simulate", "outcome", "collectives", "result")
+FILES = ("bits", "units", "fabric", "failures", "bounds", "scenario", "prepare", "simulation", "outcome", "collectives", "result")
 FOLDERS = ("jit", "engine", "balancers", "workloads", "congestion", "recovery", "../data/models")
 
 

@@ -22,7 +22,7 @@ from ofancore.outcome import build_result, rates
 from ofancore.prepare import Inputs, prepare
 from ofancore.result import Result
 from ofancore.scenario import Scenario
-from ofancore.simulate import simulate
+from ofancore.simulation import simulate
 from ofancore.units import TICKS_PER_NS, ticks, ticks_per_byte
 
 SAMPLES = 200

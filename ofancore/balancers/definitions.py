@@ -120,6 +120,7 @@ def _compile(key: str, name: str, function) -> int:
 
 
 NO_MEMORY = "a scheme's memory are its registers, sw.reg and hx.reg"
+CONSTANTS = "what comes from outside must be a number, a string, a tuple of these, a numpy array (all constants) or a function"
 # what numba's message says -> what it means here; `{0}` is what the pattern found
 MEANINGS = {
     r"NRT required|Only accept returning of array passed": f"it makes an array, a list or an exception with values; {NO_MEMORY}",
@@ -132,6 +133,10 @@ MEANINGS = {
     r"The use of a (reflected list|\w+)\(.*assigned to variable '(\w+)' in globals": f"it uses {{1}}, a list from outside; {NO_MEMORY}",
     r"Unknown attribute '(\w+)' of ((?:sw|hx)\.\w+), which has ([\w, ]+)": "it uses {1}.{0}, and {1} can only be read: it has {2}",
     r"Unknown attribute '(\w+)' of type (?:SwitchView|HostView)": "it uses {state}.{0}, which is not there: there are {fields}",
+    r"Untyped (?:global|freevar) name '(\w+)': Cannot determine Numba type of <class '(?:[\w.]*\.)?(\w+)'>": (
+        f"it uses {{0}}, a {{1}}; {CONSTANTS}"
+    ),
+    r"The use of a reflected (set)\(.*assigned to variable '(\w+)' in globals": f"it uses {{1}}, a {{0}}; {CONSTANTS}",
 }
 LINE = re.compile(r"(?:typing of [a-z_ ]+ at|File) \"?(?!<)[^\"(]*?[/\\]?{file}\"?(?: \(|, line )(\d+)")
 

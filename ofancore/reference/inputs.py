@@ -1,6 +1,6 @@
 """From a prepared scenario to the slow twin's inputs: plain numbers and lists.
 
-Taken over from `simulate.prepare` are the draws (traffic, failures, start times, random states, initial registers, port orders), for
+Taken over from `prepare.prepare` are the draws (traffic, failures, start times, random states, initial registers, port orders), for
 those are inputs of both. What follows from the scenario by a rule (times, thresholds, what a switch knows of failures) is worked
 out here a second time.
 """

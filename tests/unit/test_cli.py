@@ -13,14 +13,13 @@ import time
 import pandas as pd
 import pytest
 
-from ofancore import cli, result
+from ofancore import cli, result, simulation
 from ofancore.console import tell_of_compiling
 from ofancore.errors import EngineError
 from ofancore.files import write_whole
 from ofancore.jit import CACHE, kernel
 
 SMALL = ["--set", "fabric.radix=4", "--set", "workload.message_packets=1"]
-MODULE = sys.modules["ofancore.simulate"]  # the package's own `simulate` is the function
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -55,7 +54,7 @@ def refused(outcome, line):
 @pytest.fixture
 def no_runs(monkeypatch):
     """A run would be a fault of the test: the refusal has to come before it."""
-    monkeypatch.setattr(MODULE, "simulate", lambda *_, **__: pytest.fail("the run was begun"))
+    monkeypatch.setattr(simulation, "simulate", lambda *_, **__: pytest.fail("the run was begun"))
 
 
 @pytest.mark.parametrize(
@@ -117,7 +116,7 @@ def test_folders_are_made_after_the_run_and_not_before(call, tmp_path, monkeypat
         assert os.listdir(tmp_path) == []
         raise EngineError("no")
 
-    monkeypatch.setattr(MODULE, "simulate", fails)
+    monkeypatch.setattr(simulation, "simulate", fails)
     assert call("run", "--out", tmp_path / "a/b/c", "--flows", tmp_path / "a/flows.csv")[0] == 3
     assert os.listdir(tmp_path) == []
     refused(call("run", "--out", tmp_path / "a" / ("x" * 300) / "c"), f"{tmp_path}/a/{'x' * 300}/c: File name too long")
@@ -143,7 +142,7 @@ def test_an_internal_fault_has_a_status_of_its_own(call, monkeypatch):
     def fault(*_, **__):
         raise EngineError("the engine ran into internal limit 3")
 
-    monkeypatch.setattr(MODULE, "simulate", fault)
+    monkeypatch.setattr(simulation, "simulate", fault)
     assert call("run") == (3, "", "ofancore: the engine ran into internal limit 3\n")
 
 
@@ -190,7 +189,7 @@ def test_compiling_is_told_of(call, monkeypatch):
     def compile_and_end(*_, **__):
         raise EngineError(f"one and one are {kernel(lambda x: x + 1, cache=False)(1)}")
 
-    monkeypatch.setattr(MODULE, "simulate", compile_and_end)
+    monkeypatch.setattr(simulation, "simulate", compile_and_end)
     status, _, err = call("run", *SMALL)
     first, second = err.splitlines()
     assert status == 3
@@ -262,8 +261,8 @@ def test_refusals_without_standard_error_do_not_go_elsewhere():
 def test_a_signal_ends_a_run_at_once_and_leaves_nothing(tmp_path, number):
     """Compiled code does not look at Python's signals; a run of minutes must not outlive Ctrl-C."""
     program = (
-        "import sys, ofancore.engine.loop, ofancore.cli\n"
-        "module = sys.modules['ofancore.simulate']\n"
+        "import sys, ofancore.cli, ofancore.simulation\n"
+        "module = ofancore.simulation\n"
         "whole = module.prepare\n"
         "module.prepare = lambda s: (print('begun', flush=True), whole(s))[1]\n"
         "sys.exit(ofancore.cli.main(sys.argv[1:]))\n"

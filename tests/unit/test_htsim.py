@@ -17,7 +17,7 @@ from ofancore.errors import ScenarioError
 from ofancore.htsim import matrix_text, without_computations
 from ofancore.prepare import prepare
 from ofancore.scenario import Scenario
-from ofancore.simulate import simulate
+from ofancore.simulation import simulate
 from ofancore.workloads.base import Flows
 from ofancore.workloads.connection_matrix import parse_matrix
 

@@ -13,7 +13,7 @@ from ofancore.errors import ScenarioError
 from ofancore.fabric import Fabric
 from ofancore.prepare import prepare
 from ofancore.scenario import Scenario
-from ofancore.simulate import simulate
+from ofancore.simulation import simulate
 from ofancore.workloads import WORKLOADS, Flows
 from ofancore.workloads.moe_all_to_all import MoeAllToAll, route
 from ofancore.workloads.moe_models import load_moe, names

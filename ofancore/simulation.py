@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 
+from ofancore.console import tell_of_compiling
 from ofancore.engine import layout as c
 from ofancore.engine.world import advance, build_world
 from ofancore.errors import EngineError, ScenarioError
@@ -14,6 +15,9 @@ from ofancore.outcome import build_result
 from ofancore.prepare import prepare
 from ofancore.result import Result
 from ofancore.scenario import Scenario
+
+# A minute in which nothing else is to be seen: in a notebook or on a terminal a line says so. Commands say it wherever they run.
+tell_of_compiling()
 
 
 def simulate(scenario: Scenario, threads: int = 1) -> Result:
