@@ -109,7 +109,7 @@ def bounded(scenarios: dict[str, Scenario]) -> tuple[dict[str, Scenario], float,
 
 
 def patience_ns(ideal_ns: float) -> float:
-    """When a run is stopped whose ideal time this is: a long one sooner than a short one, in ideal times, or timeouts would take seconds."""
+    """When a run of such an ideal time is stopped: a long one sooner, in ideal times, than a short one, or timeouts would take seconds."""
     return max(min(PATIENCE * ideal_ns, LONG_NS), LEAST_PATIENCE * ideal_ns, 1.0)
 
 
