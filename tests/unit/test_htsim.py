@@ -344,6 +344,20 @@ def test_a_window_of_two_messages_over_a_list_of_five():
         assert np.count_nonzero((starts <= time) & (time < ends - 1e-6)) <= 2
 
 
+def test_a_chain_is_the_shorter_way_to_say_the_same(monkeypatch):
+    """Over hosts near and far, by data and by ACKs: each waiting for the one before it, or for any k of all."""
+    ends = [(0, 15), (15, 1), (2, 3), (9, 4), (4, 5), (14, 0)]
+    lines = [f"{src}->{dst} {'trigger 1' if i else 'start 0'} size 9000 " for i, (src, dst) in enumerate(ends)]
+    lines = [line + f"{('send', 'recv')[i % 2]}_done_trigger 1" for i, line in enumerate(lines)]
+    given = scenario(body(*lines, "trigger id 1 multishot"))
+    short = simulate(given)
+    monkeypatch.setattr(connection_matrix, "chain", lambda trigger: [])
+    assert len(prepare(given).flows.after_some) == 6 * 5
+    long = simulate(given)
+    assert long.flows.equals(short.flows)
+    assert long.lower_bound_ns == short.lower_bound_ns
+
+
 @examples(40)
 @given(matrices(16), st.booleans())
 def test_runs_of_matrices_keep_the_bound_and_do_not_depend_on_threads(text, closed):
