@@ -2,13 +2,16 @@
 
 papermill alone accepts misspelt parameters, lets kernels race for ports and keeps no notebook when asked to write through
 a pipe. Here unknown parameters are refused, a kernel talks through sockets of its own folder and gets one more try if it
-does not come up, and the executed notebook is kept also when a cell fails, with the traceback in it.
+does not come up, and the executed notebook is kept also when a cell fails, with the traceback in it. A kernel whose last cell is done is
+killed: what it made is written by then.
 """
 
 from __future__ import annotations
 
 import ast
+import functools
 import json
+import signal
 import tempfile
 from pathlib import Path
 
@@ -45,6 +48,20 @@ def check_parameters(notebook: str | Path, parameters: dict) -> None:
         )
 
 
+@functools.cache
+def _kernel_manager() -> type:
+    from jupyter_client.manager import AsyncKernelManager
+
+    class Killing(AsyncKernelManager):
+        """Ends its kernel at once. Asked to end, one takes most of a second, and may report an interrupt, which comes with the request."""
+
+        async def shutdown_kernel(self, now: bool = False, restart: bool = False) -> None:
+            await self.signal_kernel(signal.SIGKILL)
+            await super().shutdown_kernel(now=True, restart=restart)
+
+    return Killing
+
+
 def execute(notebook: str | Path, parameters: dict, out: str | Path) -> None:
     """Run the notebook in the current folder. NotebookError with the cell's error if one fails."""
     import papermill
@@ -52,13 +69,14 @@ def execute(notebook: str | Path, parameters: dict, out: str | Path) -> None:
     from traitlets.config import Config
 
     check_parameters(notebook, parameters)
+    options = {"progress_bar": False, "log_output": False, "kernel_manager_class": _kernel_manager()}
     Path(out).parent.mkdir(parents=True, exist_ok=True)
     for attempt in range(KERNEL_TRIES):
         with tempfile.TemporaryDirectory(prefix="ofan-kernel-") as sockets:
             try:
                 # Sockets with a path of their own: kernels that start together race for TCP ports.
                 own = Config({"ConnectionFileMixin": {"transport": "ipc", "ip": f"{sockets}/kernel"}})
-                papermill.execute_notebook(str(notebook), str(out), parameters, progress_bar=False, log_output=False, config=own)
+                papermill.execute_notebook(str(notebook), str(out), parameters, config=own, **options)
                 return
             except PapermillExecutionError as error:
                 raise NotebookError(f"{notebook}: {error.ename}: {error.evalue} (in full: {out})") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -95,6 +96,21 @@ def test_a_failed_notebook_is_kept_with_its_traceback(tmp_path):
     kept = (tmp_path / "out.ipynb").read_text()
     assert "told you" in kept
     assert "5\\n" in kept
+
+
+@pytest.mark.pipeline
+def test_a_kernel_is_ended_without_an_interrupt(tmp_path, monkeypatch):
+    """Of which it would write in the figure's log, if the last cell's answer was on its way still."""
+    monkeypatch.chdir(tmp_path)
+    listen = """import os, signal
+kernel = get_ipython().kernel
+kernel.pre_handler_hook = kernel.post_handler_hook = lambda: None
+signal.signal(signal.SIGINT, lambda *_: open("interrupted", "w").close())
+open("process", "w").write(str(os.getpid()))"""
+    execute(write(tmp_path / "n.ipynb", "x = 1", listen), {}, tmp_path / "out.ipynb")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "process").read_text()), 0)
+    assert not (tmp_path / "interrupted").exists()
 
 
 @pytest.mark.pipeline
