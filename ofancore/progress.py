@@ -1,6 +1,6 @@
 """Progress of the pipeline with an estimate of the time left: a line a finished job.
 
-At the start `begin` writes down what is still to do and what each job should take. A job that ends calls `done`, which
+At the start `begin` writes down what is to do and what each job should take. A job that ends calls `done`, which
 leaves a small record and says how far things are: expected seconds still to do, times how long an expected second took since
 the first job began (compiling comes before that) and, while few have ended, should take. Records say nothing about
 results; losing them costs an estimate.
@@ -33,20 +33,15 @@ def _read(path: Path) -> dict:
     return found if isinstance(found, dict) else {}
 
 
-def begin(results: str | Path, jobs: dict[str, dict], cores: int = 1, now: float | None = None) -> list[str]:
-    """`jobs`: name -> {seconds: expected, key: what it depends on, output: a file}. Returns the names still to do."""
-    todo = {}
-    for name, job in jobs.items():
-        if _read(_record(results, name)).get("key") != job["key"] or not Path(job["output"]).exists():
-            todo[name] = job["seconds"]
+def begin(results: str | Path, todo: dict[str, float], cores: int = 1, now: float | None = None) -> None:
+    """`todo`: the jobs of this run of the pipeline -> the seconds of one core that each should take."""
     write_file(_folder(results) / "plan.json", json.dumps({"start": time.time() if now is None else now, "cores": cores, "todo": todo}))
-    return list(todo)
 
 
-def done(results: str | Path, job: str, key: str, seconds: float, now: float | None = None) -> str:
+def done(results: str | Path, job: str, seconds: float, now: float | None = None) -> str:
     """Record that a job ended after `seconds` and return the line to print."""
     now = time.time() if now is None else now
-    write_file(_record(results, job), json.dumps({"key": key, "seconds": round(seconds, 2), "ended": now}))
+    write_file(_record(results, job), json.dumps({"seconds": round(seconds, 2), "ended": now}))
     line = f"{job}: {seconds:.1f} s"
     plan = _read(_folder(results) / "plan.json")
     if job not in plan.get("todo", {}):

@@ -31,7 +31,7 @@ def checkout(tmp_path_factory) -> Checkout:
 @pytest.fixture(scope="module")
 def first(checkout) -> dict[str, bytes]:
     text = checkout.run()
-    assert "[4/4]" not in text  # 2 groups, 1 figure; the claims job is too small to be counted
+    assert "To do: 2 jobs of simulations, 1 of figures; about " in text  # the claims job is too small to be counted
     assert "[3/3] fig_new" in text
     return checkout.made()
 
@@ -111,6 +111,16 @@ def provenance(checkout: Checkout) -> str:
     """Snakemake's own report: rules, code, run times."""
     checkout.run("--report", "provenance.html")
     return (checkout.folder / "provenance.html").read_text()
+
+
+def test_progress_counts_what_is_asked_for(checkout, first):
+    (checkout.folder / "out/raw/tiny/ops.parquet").unlink()
+    (checkout.folder / "out/figures/fig_new.svg").unlink()
+    text = checkout.run("out/raw/tiny/ops.parquet")
+    assert "To do: 1 jobs of simulations, 0 of figures; about " in text
+    assert "[1/1] tiny/ops: " in text
+    assert "[1/1] fig_new: " in checkout.run()
+    assert checkout.made() == first
 
 
 def test_a_new_scheme_runs_alone(checkout, first):

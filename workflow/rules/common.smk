@@ -62,25 +62,19 @@ def source_of(experiments):
     return json_text({"results": RESULTS, "groups": [json.loads(g.to_json()) for g in CONFIG.groups(experiments)]})
 
 
-def run_key(group):
-    return hashlib.sha256(f"{group.to_json()} {SOURCE}".encode()).hexdigest()[:16]
-
-
 def begin_progress():
-    from ofancore.progress import begin
+    """Once Snakemake knows what it is going to make, and before it does."""
+    from ofancore.progress import begin, duration
 
-    jobs = {
-        group.name: {"seconds": seconds(group), "key": run_key(group), "output": str(group.raw_path(RESULTS))}
-        for group in CONFIG.groups()
-    }
-    for figure in CONFIG.figures:
-        jobs[figure] = {"seconds": NOTEBOOK_SECONDS, "key": DRAWING + SOURCE, "output": f"{RESULTS}/figures/{figure}.svg"}
+    made = {Path(path) for job in workflow.dag.needrun_jobs() for path in job.output}
+    runs = {group.name: seconds(group) for group in CONFIG.groups() if group.raw_path(RESULTS) in made}
+    figures = {figure: NOTEBOOK_SECONDS for figure in CONFIG.figures if Path(RESULTS, "figures", f"{figure}.svg") in made}
     try:
-        todo = begin(RESULTS, jobs, workflow.cores or 1)
+        begin(RESULTS, runs | figures, workflow.cores or 1)
     except OSError as error:
         raise WorkflowError(f"The results folder cannot be written: {error}")
-    expected = sum(jobs[name]["seconds"] for name in todo)
-    print(f"{len(todo)} of {len(jobs)} jobs to do, about {expected / 60:.0f} minutes of one core", file=sys.stderr, flush=True)
+    expected = duration(sum((runs | figures).values()))
+    print(f"To do: {len(runs)} jobs of simulations, {len(figures)} of figures; about {expected} of one core", file=sys.stderr, flush=True)
 
 
 def together(group):

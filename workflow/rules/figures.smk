@@ -42,11 +42,10 @@ for figure, block in CONFIG.figures.items():
             parameters=json_text(block.parameters),
             category=block.category,
             code=DRAWING,
-            key=DRAWING + SOURCE,
         message:
             f"Drawing {figure}"
         shell:
             "{PYTHON:q} workflow/scripts/draw_figure.py {input.notebook:q} --figure {params.figure}"
             " --source {params.source:q} --parameters {params.parameters:q} --out {params.notebook:q}"
             " --category {params.category:q} --config {CONFIG_FILE:q} --inputs {input.reports:q}"
-            " --results {RESULTS:q} --key {params.key} 2> {log:q}"
+            " --results {RESULTS:q} 2> {log:q}"

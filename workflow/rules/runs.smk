@@ -35,9 +35,8 @@ rule run:
     params:
         group=lambda w: CONFIG.group(w.experiment, w.label).to_json(),
         source=SOURCE,
-        key=lambda w: run_key(CONFIG.group(w.experiment, w.label)),
     message:
         "Simulating {wildcards.experiment}: {wildcards.label}"
     shell:
         "{PYTHON:q} workflow/scripts/run_group.py --group {params.group:q} --out {output:q}"
-        " --results {RESULTS:q} --key {params.key} 2> {log:q}"
+        " --results {RESULTS:q} 2> {log:q}"

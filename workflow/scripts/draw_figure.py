@@ -28,7 +28,6 @@ def main() -> int:
     parser.add_argument("--category", help="the figure's heading in the report, for its record")
     parser.add_argument("--config", help="the config that asks for the figure, for its record")
     parser.add_argument("--inputs", nargs="*", default=[], help="what else the notebook reads, for the figure's record")
-    parser.add_argument("--key", required=True, help="digest of what the figure depends on, for the record")
     args = parser.parse_args()
     start = time.monotonic()
     # `papermill NOTEBOOK OUT -f FILE` with this file is the same by hand.
@@ -53,7 +52,7 @@ def main() -> int:
     except OSError as error:
         print(f"{args.figure}: {error}", flush=True)  # not to the log, which lies on the same disk
         return 1
-    print(done(args.results, args.figure, args.key, time.monotonic() - start), flush=True)
+    print(done(args.results, args.figure, time.monotonic() - start), flush=True)
     return 0
 
 

@@ -18,7 +18,6 @@ def main() -> int:
     parser.add_argument("--group", required=True, help="the group as JSON")
     parser.add_argument("--out", required=True)
     parser.add_argument("--results", required=True, help="where progress is recorded")
-    parser.add_argument("--key", required=True, help="digest of what the group depends on, for the record")
     args = parser.parse_args()
     start = time.monotonic()
     group = Group.from_json(args.group)
@@ -30,7 +29,7 @@ def main() -> int:
     except OSError as error:
         print(f"{group.name}: {error}", flush=True)  # not to the log, which lies on the same disk
         return 1
-    print(done(args.results, group.name, args.key, time.monotonic() - start), flush=True)
+    print(done(args.results, group.name, time.monotonic() - start), flush=True)
     return 0
 
 
