@@ -8,21 +8,15 @@ from __future__ import annotations
 import math
 
 from ofancore.claims import band, measured
-from ofancore.compare import chosen_claims, experiments_of, read_reference
-from ofancore.config import ROOT, Config, load_config
+from ofancore.compare import PAPER, experiments_behind, read_reference
+from ofancore.config import Config, load_config
 from ofancore.markdown import table
 from ofancore.palette import name_of
 from ofancore.plan import expand, seconds
 
 
 def paper() -> Config:
-    return load_config(ROOT / "config" / "paper.yaml", scenarios=False)
-
-
-def experiments_behind(config: Config, key: str) -> list[str]:
-    """The experiments of a claim: those of its checks, then those of its figure."""
-    claim = chosen_claims(config, [key])[key]
-    return list(dict.fromkeys([*experiments_of([claim]), *(config.figures[claim.figure].experiments if claim.figure else [])]))
+    return load_config(PAPER, scenarios=False)
 
 
 def artifact_claims() -> str:
@@ -30,7 +24,7 @@ def artifact_claims() -> str:
     config, reference = paper(), {c["id"]: c for c in read_reference()["claims"]}
     rows = []
     for key, claim in config.claims.items():
-        names = experiments_behind(config, key)
+        names = experiments_behind(config, [key])
         groups = config.groups(names)
         runs = sum(len(expand(g)) for g in groups)
         passed = sum(k["passed"] == "yes" for k in reference[key]["checks"])

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 import textwrap
 from collections.abc import Iterable
@@ -28,14 +29,17 @@ from ofancore.palette import name_of
 from ofancore.provenance import digest_beside
 from ofancore.reading import parse_json, read_text
 
+PAPER = ROOT / "config" / "paper.yaml"
 REFERENCE = ROOT / "data" / "expected" / "reference.json"
 EXACT = 1e-9  # relative: what another order of summation may move
-SAME, WITHIN, DIFFERS, NO_RUNS, NO_REFERENCE = "same", "within", "DIFFERS", "no runs", "no reference"
+SAME, WITHIN, DIFFERS, MISSING, NO_REFERENCE = "same", "within", "DIFFERS", "missing", "no reference"
+REPORTS = "p4/reports.json"  # below the results
+MANY = 12  # missing files of which not every one is named
 MEANS = {
     SAME: "the same numbers",
     WITHIN: "within the reference's 95% intervals",
     DIFFERS: "not the reference's numbers",
-    NO_RUNS: "not all runs are there",
+    MISSING: "not all that it rests on is there",
     NO_REFERENCE: "the reference does not have it in these settings",
 }
 WHAT_TO_DO = """1. `git status` and `.venv/bin/ofancore source-digest`: others than the reference's ({source}) may give other results.
@@ -58,13 +62,20 @@ def experiments_of(claims: Iterable[Claim]) -> list[str]:
     return list(dict.fromkeys(check.experiment for claim in claims for check in claim.checks))
 
 
+def experiments_behind(config: Config, keys: list[str]) -> list[str]:
+    """The experiments of claims: those of their checks, then those of their figures."""
+    chosen = chosen_claims(config, keys).values()
+    of_figures = [name for claim in chosen if claim.figure for name in config.figures[claim.figure].experiments]
+    return list(dict.fromkeys([*experiments_of(chosen), *of_figures]))
+
+
 def targets(config: Config, keys: list[str]) -> list[str]:
     """What the pipeline has to make for claims: their figures, the runs of their checks, the reports of compilers."""
     chosen = chosen_claims(config, keys)
     out = [f"{config.results.rstrip('/')}/figures/{claim.figure}.svg" for claim in chosen.values() if claim.figure]
     out += [str(group.raw_path(config.results)) for group in config.groups(experiments_of(chosen.values()))]
     if any(claim.reports for claim in chosen.values()):
-        out.append(f"{config.results.rstrip('/')}/p4/reports.json")
+        out.append(f"{config.results.rstrip('/')}/{REPORTS}")
     return list(dict.fromkeys(out))
 
 
@@ -78,7 +89,7 @@ def chosen_claims(config: Config, keys: list[str]) -> dict[str, Claim]:
 def judged(here: dict | None, reference: dict, exact: bool) -> str:
     """What a check's value is to the reference's. `exact`: it must be the same number."""
     if here is None:
-        return NO_RUNS
+        return MISSING
     if all(_equal(here[name], reference[name]) for name in ("value", "low", "high")):
         return SAME
     if exact or here["value"] is None or reference["low"] is None or reference["high"] is None:
@@ -93,27 +104,31 @@ def _equal(a: float | None, b: float | None) -> bool:
 def together(verdicts: Iterable[str]) -> str:
     """The verdict on a claim from those on its checks."""
     found = set(verdicts)
-    return next((v for v in (DIFFERS, NO_RUNS, NO_REFERENCE, WITHIN) if v in found), SAME)
+    return next((v for v in (DIFFERS, MISSING, NO_REFERENCE, WITHIN) if v in found), SAME)
 
 
 def compare(config: Config, results: str | Path, reference: dict, keys: list[str] | None = None) -> dict:
     """All that `comparison.json` says. `keys`: these claims only."""
     chosen = chosen_claims(config, keys or [])
-    groups = config.groups(experiments_of(chosen.values()) if keys else None)
+    groups = config.groups(experiments_behind(config, keys) if keys else None)
     known = [g for g in groups if reference["groups"].get(g.name, {}).get("asked") == digests.asked(g)]
     there = [g for g in known if g.raw_path(results).is_file()]
+    reports = Path(results) / REPORTS
     out: dict = {"reference": {"config": reference["config"], **reference["made_with"]}, "comparable": len(known), "raw_files": len(there)}
     if groups and not known:
         return out
     here = digests.made_with(there, results)
     exact = not there or here == {name: [value] for name, value in reference["made_with"].items()}
     source, names = Source(str(results), groups), {g.name for g in known}
-    reports = Path(results) / "p4" / "reports.json"
     shares = shares_in(str(reports)) if reports.is_file() else None
+    missing = [g.raw_path(results).relative_to(results).as_posix() for g in known if g not in there]
+    if not reports.is_file() and any(claim.reports for claim in chosen.values()):
+        missing.append(REPORTS)
     claims = [_claim(key, claim, source, names, reference, exact, shares) for key, claim in chosen.items()]
     return {
         **out,
         "made_with": here,
+        "missing": missing,
         "tolerance": f"the same numbers, to a relative {EXACT:g}" if exact else "within the reference's 95% interval",
         "other_runs": [
             g.name
@@ -139,7 +154,7 @@ def _claim(key: str, claim: Claim, source: Source, known: set[str], reference: d
         left = in_turn.get((says, scheme))
         found = left.pop(0) if left else None
         if here is None:
-            result = NO_RUNS
+            result = MISSING
         elif found is None or not comparable:
             result, found = NO_REFERENCE, None
         else:
@@ -183,7 +198,11 @@ def _drawings(config: Config, results: str | Path, reference: dict) -> dict:
 
 def differs(found: dict) -> bool:
     """Whether something is there that should be the reference's and is not, or is missing."""
-    return any(c["verdict"] in (DIFFERS, NO_RUNS) for c in found.get("claims", []))
+    return _any(found, DIFFERS, MISSING)
+
+
+def _any(found: dict, *verdicts: str) -> bool:
+    return any(c["verdict"] in verdicts for c in found.get("claims", []))
 
 
 # ---- in words
@@ -200,7 +219,7 @@ def head(found: dict, config_name: str) -> list[str]:
     if not found["comparable"]:
         return [*lines, "No simulations are behind it."]
     if not found["raw_files"]:
-        return [*lines, "No raw runs are here yet: run the pipeline first."]
+        return [*lines, "No raw runs are here yet."]
     odd = [f"{name} {', '.join(values)}" for name, values in found["made_with"].items() if values != [made.get(name)]]
     if odd:
         lines.append(f"Here: {'; '.join(odd)}, which is not the reference's. Rule: {found['tolerance']}.")
@@ -214,23 +233,27 @@ def head(found: dict, config_name: str) -> list[str]:
     return lines
 
 
-def advice(found: dict, results: str | Path) -> list[str]:
-    """What to do when something differs."""
-    if not differs(found) and not found.get("other_runs"):
-        return []
+def advice(found: dict, results: str | Path, command: str) -> list[str]:
+    """What to do when something differs, or is missing, which `command` makes."""
     lines = []
+    if missing := found.get("missing"):
+        named = ", ".join(missing[:MANY]) + (f" and {len(missing) - MANY} more" if len(missing) > MANY else "")
+        lines += [f"Missing in {results}: {named}.", f"What is missing is made by: {command}"]
+    if not found.get("other_runs") and not _any(found, DIFFERS):
+        return lines
+    lines += [""] * bool(lines)
     if found["other_runs"]:
         lines.append("Raw files with other results than the reference's: " + ", ".join(found["other_runs"]) + ".")
-    if not differs(found):
-        return [*lines, "All values that the claims rest on are as they should be."]
-    return [*lines, "What to do:", "", *WHAT_TO_DO.format(results=results, **found["reference"]).splitlines()]
+    if not _any(found, DIFFERS):
+        return [*lines, "All values that the claims rest on are as they should be."] if not _any(found, MISSING) else lines
+    return [*lines, "What to do about what differs:", "", *WHAT_TO_DO.format(results=results, **found["reference"]).splitlines()]
 
 
 def _row(c: dict) -> tuple[str, str, str, str]:
     reference = f"{c['reference']} ({c['reference_passed']})" if c["reference"] else "-"
-    here = f"{c['here']} ({c['here_passed']})" if c["here"] else "not all runs are there"
+    here = f"{c['here']} ({c['here_passed']})" if c["here"] else "not yet judged"
     count = sum(k["verdict"] == c["verdict"] for k in c["checks"])
-    why = f" ({count} of {len(c['checks'])})" if c["verdict"] in (DIFFERS, NO_RUNS, NO_REFERENCE) else ""
+    why = f" ({count} of {len(c['checks'])})" if c["verdict"] in (DIFFERS, MISSING, NO_REFERENCE) else ""
     return c["paper"], reference, here, f"{c['verdict']}{why}"
 
 
@@ -256,12 +279,12 @@ def _check(k: dict) -> str:
     return f"{name_of(k['scheme'])}: {k['says']}: reference {measured(k['reference'])}, here {measured(k['here'])}"
 
 
-def text(found: dict, config_name: str, results: str | Path) -> str:
-    parts = [head(found, config_name), table(found), advice(found, results)]
+def text(found: dict, config_name: str, results: str | Path, command: str) -> str:
+    parts = [head(found, config_name), table(found), advice(found, results, command)]
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 
-def markdown(found: dict, config_name: str, results: str | Path) -> str:
+def markdown(found: dict, config_name: str, results: str | Path, command: str) -> str:
     """`comparison.md`: the table, then every check."""
     lines = ["# This machine and the reference", "", *[line + "\n" for line in head(found, config_name)]]
     if "claims" in found:
@@ -269,7 +292,7 @@ def markdown(found: dict, config_name: str, results: str | Path) -> str:
         for c in found["claims"]:
             paper, reference, here, result = _row(c)
             lines.append(f"| **{c['id']}** {c['claim']} | {paper} | {reference} | {here} | **{result}** |")
-        lines += ["", *(f"- {v}: {meaning}" for v, meaning in MEANS.items()), "", *advice(found, results)]
+        lines += ["", *(f"- {v}: {meaning}" for v, meaning in MEANS.items()), "", *advice(found, results, command)]
         for c in found["claims"]:
             lines += ["", f"## {c['id']}: {c['verdict']}", "", c["claim"], ""]
             lines += ["| criterion | scheme | band | reference | this machine | verdict |", "|---|---|---|---|---|---|"]
@@ -282,9 +305,15 @@ def markdown(found: dict, config_name: str, results: str | Path) -> str:
     return "\n".join(lines) + "\n"
 
 
+def made_by(config: str, keys: list[str]) -> str:
+    """The command that makes what is compared."""
+    grid = "" if Path(config).resolve() == PAPER else f" CONFIG={shlex.quote(config)}"
+    return "; ".join(f"make claim CLAIM={key}{grid}" for key in keys) or f"make figures{grid}"
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="ofancore.compare", description=__doc__.split("\n")[0])
-    parser.add_argument("--config", default=str(ROOT / "config" / "paper.yaml"), help="the grid that was run")
+    parser.add_argument("--config", default=str(PAPER), help="the grid that was run")
     parser.add_argument("--results", help="where its results are, if elsewhere than the config says")
     parser.add_argument("--reference", default=str(REFERENCE), help="the reference, as `python -m ofancore.expected` writes it")
     parser.add_argument("--claim", action="append", default=[], metavar="ID", help="this claim only (repeatable); writes no file")
@@ -299,10 +328,11 @@ def main(arguments: list[str] | None = None) -> int:
             return 0
         results, name = Path(args.results or config.results), Path(args.config).name
         found = compare(config, results, read_reference(args.reference), args.claim)
+        command = made_by(args.config, args.claim)
         if not args.claim:
             write_file(results / "comparison.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n")
-            write_file(results / "comparison.md", markdown(found, name, results))
-        print(text(found, name, results))
+            write_file(results / "comparison.md", markdown(found, name, results, command))
+        print(text(found, name, results, command))
         return 1 if args.strict and differs(found) else 0
 
     return exit_status("ofancore.compare", call)

@@ -14,7 +14,7 @@ from scenarios import rows_without_runs
 from ofancore import compare as comparing
 from ofancore import digests
 from ofancore.claims import evaluate
-from ofancore.compare import DIFFERS, NO_REFERENCE, NO_RUNS, SAME, WITHIN, compare, judged, main, targets
+from ofancore.compare import DIFFERS, MISSING, NO_REFERENCE, SAME, WITHIN, compare, judged, main, targets
 from ofancore.config import load_config
 from ofancore.errors import ScenarioError
 from ofancore.figures import Source
@@ -115,7 +115,7 @@ def test_other_sources_are_judged_by_intervals_and_said(machine, capsys):
     machine.run(scale=1 + 1e-6)
     found = compare(machine.config, machine.folder, reference)
     assert [c["verdict"] for c in found["claims"]] == [WITHIN, WITHIN]
-    text = comparing.text(found, "grid.yaml", "out")
+    text = comparing.text(found, "grid.yaml", "out", "make it")
     assert f"Here: source {source_digest()}, which is not the reference's." in text
     assert "within the reference's 95% interval" in text
 
@@ -132,7 +132,7 @@ NUMBER = {"value": 2.0, "low": 1.0, "high": 3.0}
         ({"value": 3.0, "low": 2.0, "high": 4.0}, False, WITHIN),
         ({"value": 3.01, "low": 2.0, "high": 4.0}, False, DIFFERS),
         ({"value": None, "low": None, "high": None}, False, DIFFERS),
-        (None, False, NO_RUNS),
+        (None, False, MISSING),
     ],
 )
 def test_judgement(here, exact, expected):
@@ -159,9 +159,31 @@ def test_missing_runs_are_said_and_the_rest_is_compared(machine):
     reference = machine.reference()
     (machine.folder / "raw/two/ofan.parquet").unlink()
     found = compare(machine.config, machine.folder, reference)
-    assert [c["verdict"] for c in found["claims"]] == [SAME, NO_RUNS]
+    assert [c["verdict"] for c in found["claims"]] == [SAME, MISSING]
     assert found["claims"][1]["here"] is None
     assert comparing.differs(found)
+
+
+def test_what_is_missing_is_named_with_the_command_that_makes_it(machine, tmp_path, capsys):
+    (tmp_path / "reference.json").write_text(json.dumps(machine.reference()))
+    (machine.folder / "raw/two/ofan.parquet").unlink()
+    assert run(machine, tmp_path, "--strict") == 1
+    out = capsys.readouterr().out
+    assert f"Missing in {machine.folder}: raw/two/ofan.parquet.\nWhat is missing is made by: make figures CONFIG={machine.path}" in out
+    assert "differs" not in out
+    assert "git status" not in out
+    assert run(machine, tmp_path, "--claim", "C2") == 0
+    assert f"make claim CLAIM=C2 CONFIG={machine.path}" in capsys.readouterr().out
+    machine.run(scale=1.1)
+    (machine.folder / "raw/two/ofan.parquet").unlink()
+    run(machine, tmp_path)
+    out = capsys.readouterr().out
+    assert out.index("What is missing is made by") < out.index("What to do about what differs") < out.index("git status")
+
+
+def test_the_command_that_makes_what_is_compared():
+    assert comparing.made_by(str(comparing.PAPER), []) == "make figures"
+    assert comparing.made_by("config/smoke.yaml", ["C1"]) == "make claim CLAIM=C1 CONFIG=config/smoke.yaml"
 
 
 def test_another_grid_is_told_in_one_line(machine, tmp_path, capsys):
@@ -196,7 +218,7 @@ def test_the_table_the_files_and_the_status(machine, tmp_path, capsys):
     assert run(machine, tmp_path, "--strict") == 1
     out = capsys.readouterr().out
     assert "DIFFERS (1 of 1)" in out
-    assert "What to do:" in out
+    assert "What to do about what differs:" in out
     assert "short: reference 100 [" in out
     assert "Raw files with other results than the reference's: one/ops, one/ofan, two/ops, two/ofan." in out
     assert "**DIFFERS (1 of 1)**" in (machine.folder / "comparison.md").read_text()
@@ -239,13 +261,18 @@ def test_a_claim_on_compilers_reports_needs_no_runs(tmp_path):
     (tmp_path / "p4/reports.json").write_text(to_document(found))
     same = compare(paper, tmp_path, reference, ["C7"])
     assert [k["verdict"] for k in same["claims"][0]["checks"]] == [SAME] * 12
-    assert "No simulations are behind it." in comparing.text(same, "paper.yaml", "results")
-    assert "Nothing to compare" not in comparing.text(same, "paper.yaml", "results")
+    assert same["missing"] == ["raw/state/ofan.parquet", "raw/state/pofan4.parquet"]
+    said = comparing.text(same, "paper.yaml", "results", "make claim CLAIM=C7")
+    assert "No raw runs are here yet." in said
+    assert "Nothing to compare" not in said
+    paper.claims["C7"] = paper.claims["C7"].model_copy(update={"figure": None})
+    alone = compare(paper, tmp_path, reference, ["C7"])
+    assert "No simulations are behind it." in comparing.text(alone, "paper.yaml", "results", "make it")
     (tmp_path / "p4/reports.json").write_text(to_document([Found(f.cell, REFUSED, None) if f.cell.program == "ofan" else f for f in found]))
     other = compare(paper, tmp_path, reference, ["C7"])["claims"][0]
     assert {(k["scheme"], k["verdict"]) for k in other["checks"]} == {("ofan", DIFFERS), ("pofan", SAME)}
     (tmp_path / "p4/reports.json").unlink()
-    assert compare(paper, tmp_path, reference, ["C7"])["claims"][0]["verdict"] == NO_RUNS
+    assert compare(paper, tmp_path, reference, ["C7"])["claims"][0]["verdict"] == MISSING
 
 
 # ---- digests of runs
