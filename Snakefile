@@ -33,9 +33,9 @@ rule all:
     default_target: True
     input:
         expand(f"{RESULTS}/figures/{{figure}}.{{form}}", figure=CONFIG.figures, form=["svg", "png", "html"]),
-        f"{RESULTS}/figures/queues_on_the_tree.html",
+        [f"{RESULTS}/figures/queues_on_the_tree.html"] if CONFIG.animation else [],
         expand(f"{RESULTS}/numbers/{{figure}}.json", figure=CONFIG.figures),
-        expand(f"{RESULTS}/claims.{{form}}", form=["json", "md", "html"]),
+        [f"{RESULTS}/claims.{form}" for form in ("json", "md", "html")] if CONFIG.claims else [],
         f"{RESULTS}/report/index.html",
     message:
-        f"All figures and the claims are in {RESULTS}"
+        f"All figures{' and the claims' if CONFIG.claims else ''} are in {RESULTS}"

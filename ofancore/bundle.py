@@ -73,7 +73,8 @@ def result_files(config: Config, results: Path) -> list[str]:
         wanted += [f"figures/{name}.{form}" for form in ("svg", "png", "html")]
         wanted += [f"numbers/{name}.json", f"tables/{name}.csv", f"notebooks/{name}.ipynb", f"notebooks/{name}.yaml"]
         wanted += [f"tables/{name}{end}" for end in config.figures[name].more]
-    wanted += [f"claims.{form}" for form in ("json", "md", "html")] + ["comparison.json", "comparison.md", "report/index.html"]
+    wanted += [f"claims.{form}" for form in ("json", "md", "html") if config.claims]
+    wanted += ["figures/queues_on_the_tree.html"] * config.animation + ["comparison.json", "comparison.md", "report/index.html"]
     missing = [path for path in wanted if not (results / path).is_file()]
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""

@@ -259,7 +259,7 @@ def _row(c: dict) -> tuple[str, str, str, str]:
 
 def table(found: dict) -> list[str]:
     """The table for a terminal, a claim in as many lines as its words need; below a claim that differs, its checks that do."""
-    if "claims" not in found:
+    if not found.get("claims"):
         return []
     widths = (5, 40, 22, 22, 20)
     lines = [_line(("claim", "paper", "reference", "this machine", "verdict"), widths), " ".join("-" * w for w in widths)]

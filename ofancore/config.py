@@ -144,7 +144,8 @@ class Config(_Strict):
     )
     experiments: Annotated[dict[Name, Experiment], Field(min_length=1)]
     figures: dict[Name, Figure]
-    claims: dict[Annotated[str, Field(pattern=r"^C[0-9]+$")], Claim]
+    animation: bool = Field(False, description="Whether queues building up on the tree are drawn too, from two runs of their own.")
+    claims: dict[Annotated[str, Field(pattern=r"^C[0-9]+$")], Claim] = Field({}, description="None: no verdicts, and no place for them.")
 
     def group(self, experiment: str, label: str) -> Group:
         e = self.experiments[experiment]

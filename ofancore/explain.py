@@ -104,7 +104,6 @@ def grid_text(record: dict) -> str:
             }
             for name, of in figures_of(record).items()
         },
-        "claims": {},
     }
     return yaml.safe_dump(grid, sort_keys=False, width=140, allow_unicode=True, default_flow_style=None)
 

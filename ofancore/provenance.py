@@ -241,13 +241,15 @@ def animation_record(page: bytes, out: str | Path, command: list[str], scenarios
     }
 
 
-def report_record(page: bytes, results: Path, figures: Iterable[str], raw: Iterable[str], named: str) -> dict:
+def report_record(page: bytes, results: Path, figures: Iterable[str], claims: bool, raw: Iterable[str], named: str) -> dict:
     """The record of the report: what those of its figures say, together, and their drawings' digests.
 
-    `raw`: paths below the results of the raw files that it counts, also those that only a claim reads; `named`: the folder of the results
-    as the config has it.
+    `claims`: whether it shows verdicts; `raw`: paths below the results of the raw files that it counts, also those that only a claim reads;
+    `named`: the folder of the results as the config has it.
     """
-    files, records = {"report/index.html": sha256(page), "claims.json": sha256((results / "claims.json").read_bytes())}, {}
+    files, records = {"report/index.html": sha256(page)}, {}
+    if claims:
+        files["claims.json"] = sha256((results / "claims.json").read_bytes())
     for name in figures:
         data = (results / "figures" / f"{name}.html").read_bytes()
         files[f"figures/{name}.html"] = drawing_digest(data)

@@ -51,8 +51,17 @@ def toggle(kind: str, value: str, inside: str, more: str = "") -> str:
     return f'<button type="button" class="toggle" data-{kind}="{e(value)}"{more} aria-pressed="true">{inside}</button>'
 
 
-def claims_html(table: list[dict], figures: dict[str, list[str]]) -> str:
-    """The table of verdicts, and below it every check. `figures`: claim -> figures that speak to it."""
+def claims_html(judged: dict, about: str, figures: dict[str, list[str]]) -> str:
+    """The section of `claims.json`: the table of verdicts, and below it every check. `figures`: claim -> figures that speak to it."""
+    return f"""<section id="claims" aria-labelledby="claims-title">
+<h2 id="claims-title">Claims</h2>
+<p>{e(judged["rests_on"])}</p>
+{_verdicts_html(judged["claims"], figures)}
+<details><summary>How claims are judged</summary>{about}</details>
+</section>"""
+
+
+def _verdicts_html(table: list[dict], figures: dict[str, list[str]]) -> str:
     rows, details = [], []
     for claim in table:
         key, checks, verdict = e(claim["id"]), claim["checks"], chip(CLASSES[claim["verdict"]], claim["verdict"])

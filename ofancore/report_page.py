@@ -1,4 +1,4 @@
-"""The report: `results/report/index.html`, one page with the claims and every figure, which needs no network.
+"""The report: `results/report/index.html`, one page with the claims, if the config has any, and every figure, which needs no network.
 
     python -m ofancore.report_page --config config/paper.yaml [--results results] [--out results/report/index.html]
 
@@ -39,6 +39,8 @@ from ofancore.report_html import (
     runs_html,
 )
 
+SKIP_CLAIMS = '<a class="skip" href="#claims">Skip to the claims</a>\n'
+ANIMATION = '<p>An animation shows <a href="../figures/queues_on_the_tree.html">queues building up on the tree</a>.</p>'
 CAPTIONS = ROOT / "workflow" / "report"
 PARTS = Path(__file__).parent / "page"
 
@@ -53,6 +55,7 @@ def contents(config: Config) -> dict:
         "results": config.results,
         "figures": {name: {"category": f.category, "experiments": f.experiments, "more": f.more} for name, f in config.figures.items()},
         "experiments": {name: {"about": e.about, "schemes": e.schemes} for name, e in config.experiments.items()},
+        "animation": config.animation,
         "claims": {key: sorted({check.experiment for check in claim.checks}) for key, claim in config.claims.items()},
     }
 
@@ -82,7 +85,7 @@ class Results:
         labels = [*STYLES, *(label for e in plan["experiments"].values() for label in e["schemes"])]
         self.known: dict[str, Style] = {name_of(label): style(label) for label in dict.fromkeys(labels)}
         self.specs = {name: self._spec(name) for name in plan["figures"]}
-        self.claims = self._json("claims.json")
+        self.claims = self._json("claims.json") if plan["claims"] else None
         shown = {name for spec in self.specs.values() for name in schemes_in(spec, self.known)}
         self.schemes = {name: s for name, s in self.known.items() if name in shown}
         self.docs = self._docs()
@@ -170,10 +173,11 @@ def page(results: Results) -> str:
     """The whole page."""
     from ofancore.saving import scripts
 
-    plan, verdicts = results.plan, {c["id"]: c["verdict"] for c in results.claims["claims"]}
+    plan, claims = results.plan, results.claims["claims"] if results.claims else []
+    verdicts = {c["id"]: c["verdict"] for c in claims}
     captions = {name: results.caption(name) for name in plan["figures"]}
     # A figure speaks to a claim whose checks measure its runs, that names it, or that its caption names.
-    speaks = {key: [c["figure"]] if c["figure"] in plan["figures"] else [] for key, c in ((c["id"], c) for c in results.claims["claims"])}
+    speaks = {key: [c["figure"]] if c["figure"] in plan["figures"] else [] for key, c in ((c["id"], c) for c in claims)}
     for key, names in speaks.items():
         for name, figure in plan["figures"].items():
             shares = set(plan["claims"].get(key, [])) & set(figure["experiments"])
@@ -200,9 +204,9 @@ def page(results: Results) -> str:
         "title": title,
         "introduction": introduction,
         "style": stylesheet(),
-        "rests_on": e(results.claims["rests_on"]),
-        "about_claims": results.caption("claims")[1],
-        "claims": claims_html(results.claims["claims"], speaks),
+        "claims": claims_html(results.claims, results.caption("claims")[1], speaks) if claims else "",
+        "skip_claims": SKIP_CLAIMS if claims else "",
+        "animation": ANIMATION if plan["animation"] else "",
         "filters": filters_html(results),
         "list": list_html(plan, {name: heading for name, (heading, _) in captions.items()}),
         "figures": "".join(sections),
@@ -230,7 +234,7 @@ def main(arguments: list[str] | None = None) -> int:
         folder = Path(args.results or plan["results"])
         text = page(Results(folder, plan)).encode()
         raw = [f"raw/{name}/{label}.parquet" for name, e in plan["experiments"].items() for label in e["schemes"]]
-        record = report_record(text, folder, plan["figures"], raw, plan["results"])
+        record = report_record(text, folder, plan["figures"], bool(plan["claims"]), raw, plan["results"])
         write_file(args.out or folder / "report" / "index.html", embedded(text, "html", record))
     except OfanError as error:
         print(f"ofancore.report_page: {error}", file=sys.stderr)

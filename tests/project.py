@@ -25,6 +25,7 @@ CONFIG = {
     "schemes": {"ops": {"kind": "ops"}, "ofan": {"kind": "ofan"}},
     "experiments": {"one": {"about": "a test", "schemes": ["ops", "ofan"], "scenario": {"fabric": {"radix": 4}}}},
     "figures": {NAME: {"notebook": "fig_queue_scaling", "category": "Test", "experiments": ["one"], "parameters": {"fit_from": 64}}},
+    "animation": True,
     "claims": {
         "C1": {
             "text": "t", "paper": "p", "source": "s", "figure": NAME,
@@ -83,6 +84,7 @@ class Project:
         (results / f"notebooks/{NAME}.yaml").write_text("figure: a\n")
         criteria = json_text({key: claim.model_dump(mode="json") for key, claim in config.claims.items()})
         assert claims.main(["--source", json.dumps(source), "--claims", criteria, "--out", str(results / "claims")]) == 0
+        (results / "figures/queues_on_the_tree.html").write_text("<html></html>")
         (results / "report").mkdir(exist_ok=True)
         (results / "report/index.html").write_text("<html></html>")
         assert compare.main(["--config", str(self.config), "--results", str(results)]) == 0

@@ -25,6 +25,7 @@ CONFIG = {
             "schemes": ["ops", "ofan"],
         }
     },
+    "animation": True,
     "figures": {"fig_new": {"notebook": "fig_new", "category": "Test", "experiments": ["tiny"]}},
     "claims": {
         "C1": {

@@ -85,6 +85,17 @@ def test_figures_say_what_made_them(checkout, first):
         assert hashlib.sha256((checkout.folder / "out" / path).read_bytes()).hexdigest() == run["sha256"]
 
 
+def test_what_a_config_does_not_ask_for_is_not_made(checkout, first):
+    """Neither the animation nor files of claims, and the report does without."""
+    checkout.configure({key: value for key, value in CONFIG.items() if key not in ("animation", "claims")} | {"results": "plain"})
+    plan = checkout.run("--dry-run")
+    checkout.configure(CONFIG)
+    assert "Drawing fig_new" in plan
+    assert "Building the report" in plan
+    assert "queues_on_the_tree" not in plan
+    assert "laims" not in plan
+
+
 def test_unpacked_from_an_archive_nothing_is_to_be_done(checkout, first, tmp_path):
     """Files of one age, and without what Snakemake keeps."""
     there = copy.copy(checkout)

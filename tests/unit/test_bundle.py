@@ -70,6 +70,7 @@ def test_an_archive_holds_code_lock_runs_figures_and_report(project):
     results = [
         "raw/one/ops.parquet", "raw/one/ofan.parquet", f"figures/{NAME}.svg", f"figures/{NAME}.png", f"figures/{NAME}.html",
         f"numbers/{NAME}.json", f"tables/{NAME}.csv", f"notebooks/{NAME}.ipynb", "claims.json", "comparison.json", "report/index.html",
+        "figures/queues_on_the_tree.html",
     ]  # fmt: skip
     code = ["Snakefile", "requirements.lock", "CITATION.cff", "codemeta.json", "ofancore/run.sh", "config/small.yaml", "results/.gitignore"]
     assert set(found) > {*(f"results/{name}" for name in results), *code, "SHA256SUMS", "ro-crate-metadata.json"}
@@ -131,6 +132,7 @@ def test_of_a_clone_what_git_has_is_taken_and_the_commit_named(project, capsys):
         ("raw/one/ofan.parquet", "missing"),
         (f"figures/{NAME}.png", "missing"),
         (f"numbers/{NAME}.json", "missing"),
+        ("figures/queues_on_the_tree.html", "missing"),
         ("claims.json", "missing"),
         ("comparison.json", "missing"),
         ("report/index.html", "missing"),

@@ -254,6 +254,15 @@ def test_the_same_results_give_the_same_bytes(folder, text):
     assert page(results(folder)) == text
 
 
+def test_a_grid_without_claims_and_animation_has_no_place_for_them(folder, text):
+    assert 'href="../figures/queues_on_the_tree.html"' in text
+    without = page(Results(folder, small_report.PLAN | {"claims": {}, "animation": False}, folder.parent / "captions"))
+    assert "queues_on_the_tree" not in without
+    assert not {"claims", "claims-title"} & set(Reader(without).ids)
+    assert 'href="#claim' not in without
+    assert {"figures", "runs", "lines_f"} <= set(Reader(without).ids)
+
+
 @pytest.mark.parametrize(
     ("path", "what"),
     [

@@ -12,9 +12,9 @@ rule page:
     input:
         charts=expand(f"{RESULTS}/figures/{{figure}}.html", figure=CONFIG.figures),
         tables=expand(f"{RESULTS}/tables/{{figure}}.csv", figure=CONFIG.figures),
-        claims=f"{RESULTS}/claims.json",
+        claims=f"{RESULTS}/claims.json" if CONFIG.claims else [],
         runs=raw_files(PAGE["experiments"]),
-        captions=expand("workflow/report/{name}.rst", name=["workflow", "claims", *CONFIG.figures]),
+        captions=expand("workflow/report/{name}.rst", name=["workflow", *["claims"] * bool(CONFIG.claims), *CONFIG.figures]),
     output:
         f"{RESULTS}/report/index.html",
     log:
