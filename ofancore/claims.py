@@ -158,8 +158,8 @@ def scope(groups: list[Group]) -> str:
     return f"From {sum(seeds for _, seeds, _ in runs):,} runs: {'; '.join(said)}."
 
 
-def markdown(table: list[dict], rests_on: str) -> str:
-    lines = ["# Claims", "", rests_on, "", HOW, ""]
+def markdown(table: list[dict], rests_on: str, notice: str = "") -> str:
+    lines = ["# Claims", "", *([f"**{notice}**", ""] if notice else []), rests_on, "", HOW, ""]
     lines += ["| claim | paper | verdict | checks passed | figure |", "|---|---|---|---|---|"]
     for c in table:
         passed = f"{sum(k['passed'] == 'yes' for k in c['checks'])} of {len(c['checks'])}" if c["checks"] else ""
@@ -178,13 +178,13 @@ table {{ border-collapse: collapse; margin: 8px 0 24px; width: 100% }}
 th, td {{ text-align: left; vertical-align: top; padding: 5px 10px; border-bottom: 1px solid #e6e6e6 }}
 th {{ color: #767676; font-weight: normal }} .v {{ white-space: nowrap; font-weight: bold }}
 .reproduced, .yes {{ color: #00664B }} .partly, .open {{ color: #9A6500 }} .not, .no {{ color: #B84F00 }} .unmeasured {{ color: #767676 }}
-</style><h1>Claims</h1><p>{rests_on}</p><p>{how}</p>
+</style><h1>Claims</h1>{notice}<p>{rests_on}</p><p>{how}</p>
 <table><tr><th>claim<th><th>paper<th>verdict<th>checks passed<th>figure</tr>{rows}</table>{details}</html>
 """
 CLASSES = {REPRODUCED: "reproduced", PARTLY: "partly", NOT: "not", UNDECIDED: "open", UNMEASURED: "unmeasured"}
 
 
-def web_page(table: list[dict], rests_on: str) -> str:
+def web_page(table: list[dict], rests_on: str, notice: str = "") -> str:
     e = html.escape
     rows, details = [], []
     for c in table:
@@ -203,7 +203,8 @@ def web_page(table: list[dict], rests_on: str) -> str:
                 f"<p>{e(c['claim'])}. Paper: {e(c['paper'])} ({e(c['source'])}).</p>"
                 f"<table><tr><th>criterion<th>scheme<th>measured<th>band<th>passed</tr>{checks}</table>"
             )
-    return PAGE.format(rests_on=e(rests_on), how=HOW, rows="".join(rows), details="".join(details))
+    notice = f"<p><strong>{e(notice)}</strong></p>" if notice else ""
+    return PAGE.format(notice=notice, rests_on=e(rests_on), how=HOW, rows="".join(rows), details="".join(details))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -214,6 +215,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--source", required=True, help="where the raw runs are and what they must hold (JSON)")
     parser.add_argument("--claims", required=True, help="the config's claims (JSON)")
     parser.add_argument("--reports", nargs="*", default=[], help="the collected reports on the P4 programs (of `ofancore p4-collect`)")
+    parser.add_argument("--notice", default="", help="said above the verdicts")
     parser.add_argument("--out", required=True, help="path of the outputs without suffix")
     args = parser.parse_args(arguments)
     try:
@@ -221,9 +223,10 @@ def main(arguments: list[str] | None = None) -> int:
         claims = {key: Claim.model_validate(value) for key, value in parse_json(args.claims, "--claims").items()}
         table = evaluate(claims, source.runs, shares_in(args.reports[0]) if args.reports else None)
         out, rests_on = Path(args.out), scope(source.groups)
-        write_file(out.with_suffix(".md"), markdown(table, rests_on))
-        write_file(out.with_suffix(".html"), web_page(table, rests_on))
-        write_file(out.with_suffix(".json"), json.dumps({"rests_on": rests_on, "claims": table}, indent=1, ensure_ascii=False) + "\n")
+        write_file(out.with_suffix(".md"), markdown(table, rests_on, args.notice))
+        write_file(out.with_suffix(".html"), web_page(table, rests_on, args.notice))
+        found = {"notice": args.notice, "rests_on": rests_on, "claims": table}
+        write_file(out.with_suffix(".json"), json.dumps(found, indent=1, ensure_ascii=False) + "\n")
     except OfanError as error:
         print(error, file=sys.stderr)
         return 2

@@ -145,6 +145,7 @@ class Config(_Strict):
     experiments: Annotated[dict[Name, Experiment], Field(min_length=1)]
     figures: dict[Name, Figure]
     animation: bool = Field(False, description="Whether queues building up on the tree are drawn too, from two runs of their own.")
+    notice: str | None = Field(None, description="Said above the verdicts, such as that the grid is too small for them to count.")
     claims: dict[Annotated[str, Field(pattern=r"^C[0-9]+$")], Claim] = Field({}, description="None: no verdicts, and no place for them.")
 
     def group(self, experiment: str, label: str) -> Group:

@@ -53,9 +53,10 @@ def toggle(kind: str, value: str, inside: str, more: str = "") -> str:
 
 def claims_html(judged: dict, about: str, figures: dict[str, list[str]]) -> str:
     """The section of `claims.json`: the table of verdicts, and below it every check. `figures`: claim -> figures that speak to it."""
+    notice = f'<p class="notice">{e(judged["notice"])}</p>\n' if judged["notice"] else ""
     return f"""<section id="claims" aria-labelledby="claims-title">
 <h2 id="claims-title">Claims</h2>
-<p>{e(judged["rests_on"])}</p>
+{notice}<p>{e(judged["rests_on"])}</p>
 {_verdicts_html(judged["claims"], figures)}
 <details><summary>How claims are judged</summary>{about}</details>
 </section>"""

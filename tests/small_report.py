@@ -113,5 +113,5 @@ def make(folder: Path) -> Path:
             runs = pa.table({"seed": np.arange(3)}).replace_schema_metadata({b"ofan": json.dumps(RUNS).encode()})
             pq.write_table(runs, results / "raw" / experiment / f"{label}.parquet")
     (results / "figures/queues_on_the_tree.html").write_text("<!DOCTYPE html>\n")
-    (results / "claims.json").write_text(json.dumps({"rests_on": "From 3 runs.", "claims": verdicts()}))
+    (results / "claims.json").write_text(json.dumps({"notice": "A <small> grid.", "rests_on": "From 3 runs.", "claims": verdicts()}))
     return results

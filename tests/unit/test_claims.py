@@ -97,6 +97,15 @@ def test_tables_say_it_all_and_escape():
     assert "t <b>" not in page
 
 
+def test_a_notice_stands_above_the_verdicts():
+    table = claims.evaluate({"C1": claim(check())}, lambda _: runs())
+    text, page = claims.markdown(table, "From 3 runs.", "A <small> grid."), claims.web_page(table, "From 3 runs.", "A <small> grid.")
+    assert text.index("**A <small> grid.**") < text.index("C1")
+    assert page.index("<strong>A &lt;small&gt; grid.</strong>") < page.index("C1")
+    assert "**" not in claims.markdown(table, "From 3 runs.").split("|")[0]
+    assert "<strong>" not in claims.web_page(table, "From 3 runs.")
+
+
 def test_what_verdicts_rest_on_is_counted():
     def group(radix, seeds):
         return Group("e", "ops", {"fabric": {"radix": radix}}, {"kind": "ops"}, {"workload.message_packets": [1, 2]}, [], seeds)

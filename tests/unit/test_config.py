@@ -82,6 +82,8 @@ def test_schema_is_current():
 
 def test_both_sizes_have_the_same_keys():
     paper, smoke = (load_config(path(name), scenarios=False) for name in CONFIGS)
+    assert smoke.notice
+    assert paper.notice is None
     for part in ("schemes", "experiments", "figures", "claims"):
         assert list(getattr(paper, part)) == list(getattr(smoke, part))
     for name, claim in paper.claims.items():

@@ -244,6 +244,15 @@ def test_names_in_a_chart_lead_to_docstrings_that_the_page_holds(folder):
     assert all(f'id="{link[1:]}"' in page(made) for link in links)
 
 
+def test_a_notice_stands_above_the_verdicts(folder, text):
+    assert text.index('<p class="notice">A &lt;small&gt; grid.</p>') < text.index('class="verdicts"')
+    file = folder / "claims.json"
+    kept = file.read_text()
+    file.write_text(json.dumps({**json.loads(kept), "notice": ""}))
+    assert 'class="notice"' not in page(results(folder))
+    file.write_text(kept)
+
+
 def test_the_page_says_what_made_it(text):
     assert "0123456789abcdef" in text
     assert "What grows, and &quot;how&quot; &lt;fast&gt;." in text

@@ -20,9 +20,10 @@ rule claims:
         out=f"{RESULTS}/claims",
         source=source_of(CONFIG.experiments_of_claims()),
         claims=json_text({key: claim.model_dump(mode="json") for key, claim in CONFIG.claims.items()}),
+        notice=[f"--notice={CONFIG.notice}"] if CONFIG.notice else [],
         code=JUDGING,
     message:
         "Checking the claims"
     shell:
         "{PYTHON:q} -m ofancore.claims --source {params.source:q} --claims {params.claims:q} --reports {input.reports:q}"
-        " --out {params.out:q} 2> {log:q}"
+        " {params.notice:q} --out {params.out:q} 2> {log:q}"
