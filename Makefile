@@ -114,6 +114,13 @@ $(VENV)/.locked: another-python
 endif
 endif
 
+# A sign of life from a minute or two of pip: a line every so many packages, and one before they are unpacked. The status comes last.
+FEW_LINES = { n=0; while read -r word rest; do case $$word in \
+    Collecting | Processing) n=$$((n + 1)); [ $$((n % 40)) != 0 ] || echo "  $$n packages fetched" ;; \
+    Installing) echo "  $$n packages fetched; installing them, which takes a minute" ;; \
+    status) exit $$rest ;; \
+    esac; done; exit 1; }
+
 $(VENV)/.locked: requirements.lock
 	@set -eu; \
 	python=; \
@@ -128,7 +135,8 @@ $(VENV)/.locked: requirements.lock
 	echo "Building $(VENV) with $$("$$python" -V) from requirements.lock: a few minutes with pip, one or less with uv."; \
 	"$$python" -m venv --clear $(VENV); \
 	if uv --version >/dev/null 2>&1 && uv pip install --quiet --compile-bytecode --python $(PY) --require-hashes -r requirements.lock; then :; \
-	else $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock; fi; \
+	else { $(PY) -m pip install --progress-bar off --disable-pip-version-check --require-hashes -r requirements.lock && \
+	    echo status 0 || echo status 1; } | $(FEW_LINES); fi; \
 	touch $@
 
 # The project itself is linked into .venv by the lock's setuptools; no index is asked.

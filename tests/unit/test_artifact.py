@@ -74,6 +74,26 @@ def test_another_python_than_that_of_venv_builds_it_anew(venv, tmp_path):
     assert (ROOT / venv / "bin").exists()
 
 
+@pytest.mark.parametrize("status", [0, 1])
+def test_the_set_up_shows_that_it_works_and_ends_as_pip_does(tmp_path, status):
+    fake, venv = tmp_path / "python3", tmp_path / "venv"
+    fake.write_text(f"""#!/bin/sh
+case "$*" in
+    "-m venv --clear "*) mkdir -p {venv}/bin && cp "$0" {venv}/bin/python ;;
+    "-m pip install "*)
+        for i in $(seq 90); do echo "Collecting a$i==1"; echo "  Downloading a$i"; done
+        echo "Installing collected packages: a1"
+        exit {status} ;;
+esac
+""")
+    fake.chmod(0o755)
+    command = ["make", f"{venv}/.locked", f"VENV={venv}", f"PYTHON={fake}"]
+    done = subprocess.run(command, cwd=ROOT, env={**os.environ, "PATH": "/usr/bin:/bin"}, capture_output=True, text=True)
+    told = ["  40 packages fetched", "  80 packages fetched", "  90 packages fetched; installing them, which takes a minute"]
+    assert done.stdout.splitlines()[1:] == told
+    assert (done.returncode != 0, (venv / ".locked").exists()) == (bool(status), not status)
+
+
 def test_there_are_commands_and_no_stray_ones():
     assert len(FENCED) >= 10
     assert {"make smoke", "make figures", "make bundle"} <= set(COMMANDS)
