@@ -2,7 +2,9 @@
 
 The engine can be left at any time and entered again: here it stops at every sample time. How a run is cut changes nothing in it. A queue
 is what a link has taken and not sent yet, ACKs and gaps included, the packet being sent with its rest; so it exceeds what an arriving
-packet finds (`Result.queue_max_bytes`) by up to one packet. As there, bytes are the time that this needs, times the link's rate then.
+packet finds (`Result.queue_max_bytes`) by up to one packet. Where control packets wait in a line of their own (`packet.control: priority`)
+it may exceed that by more: both lines count here, there the arriving packet's own. As there, bytes are the time that this needs, times
+the link's rate then.
 """
 
 from __future__ import annotations
