@@ -114,15 +114,17 @@ def compare(config: Config, results: str | Path, reference: dict, keys: list[str
     known = [g for g in groups if reference["groups"].get(g.name, {}).get("asked") == digests.asked(g)]
     there = [g for g in known if g.raw_path(results).is_file()]
     reports = Path(results) / REPORTS
-    out: dict = {"reference": {"config": reference["config"], **reference["made_with"]}, "comparable": len(known), "raw_files": len(there)}
-    if groups and not known:
+    made = {"config": reference["config"], **reference["made_with"]}
+    out: dict = {"reference": made, "asked": len(groups), "comparable": len(known), "raw_files": len(there)}
+    on_reports = any(claim.reports for claim in chosen.values())
+    if groups and not known and not (keys and on_reports):
         return out
     here = digests.made_with(there, results)
     exact = not there or here == {name: [value] for name, value in reference["made_with"].items()}
     source, names = Source(str(results), groups), {g.name for g in known}
     shares = shares_in(str(reports)) if reports.is_file() else None
     missing = [g.raw_path(results).relative_to(results).as_posix() for g in known if g not in there]
-    if not reports.is_file() and any(claim.reports for claim in chosen.values()):
+    if not reports.is_file() and on_reports:
         missing.append(REPORTS)
     claims = [_claim(key, claim, source, names, reference, exact, shares) for key, claim in chosen.items()]
     return {
@@ -217,7 +219,7 @@ def head(found: dict, config_name: str) -> list[str]:
         f"Reference: data/expected, of config/{made['config']}, sources {made['source']}, numba {made['numba']}, numpy {made['numpy']}."
     ]
     if not found["comparable"]:
-        return [*lines, "No simulations are behind it."]
+        return [*lines, "Its simulations are others than the reference's." if found["asked"] else "No simulations are behind it."]
     if not found["raw_files"]:
         return [*lines, "No raw runs are here yet."]
     odd = [f"{name} {', '.join(values)}" for name, values in found["made_with"].items() if values != [made.get(name)]]

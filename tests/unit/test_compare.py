@@ -266,6 +266,9 @@ def test_a_claim_on_compilers_reports_needs_no_runs(tmp_path):
     assert "No raw runs are here yet." in said
     assert "Nothing to compare" not in said
     paper.claims["C7"] = paper.claims["C7"].model_copy(update={"figure": None})
+    smoke = compare(load_config(ROOT / "config/smoke.yaml", scenarios=False), tmp_path, reference, ["C7"])
+    assert smoke["claims"][0]["verdict"] == SAME  # reports are the same on every grid
+    assert "Its simulations are others than the reference's." in comparing.text(smoke, "smoke.yaml", "results", "make it")
     alone = compare(paper, tmp_path, reference, ["C7"])
     assert "No simulations are behind it." in comparing.text(alone, "paper.yaml", "results", "make it")
     (tmp_path / "p4/reports.json").write_text(to_document([Found(f.cell, REFUSED, None) if f.cell.program == "ofan" else f for f in found]))
