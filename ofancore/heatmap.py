@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 
 import altair as alt
@@ -12,7 +13,7 @@ from ofancore.league import Quantity, short, with_interval
 from ofancore.palette import contrast, name_of
 from ofancore.theme import FAINT, LINK, faded, one_selection, panel_title, pick
 
-CELL, STEP = 36, 19  # pixels: width of a cell, height of a row
+CELL, STEP, LETTER = 36, 19, 7  # pixels: width of a cell, height of a row, width of a letter in a title
 # Viridis in nine steps: colour-blind safe, and rises in lightness.
 COLOURS = ("#440154", "#482878", "#3e4a89", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725")
 CHOICE = "quantity"  # the parameter by which a reader chooses what the cells show
@@ -90,8 +91,8 @@ def names(labels: list[str], links: Sequence[str], width: int = 146) -> alt.Char
     return encoded.properties(width=width, height=STEP * len(labels))
 
 
-def column(table: pd.DataFrame, labels: list[str], field: str, panel: str, width: int = 66, texts: list[str] | None = None) -> alt.Chart:
-    """A number for each label, as text (or `texts` in their place). The unit in the title stands in a line of its own."""
+def column(table: pd.DataFrame, labels: list[str], field: str, panel: str, width: int = 52, texts: list[str] | None = None) -> alt.Chart:
+    """A number for each label, as text (or `texts` in their place). The title is broken to the width, its unit in a line of its own."""
     shown = [short(v) for v in table[field]] if texts is None else texts
     data = table[[field]].assign(scheme=table["label"].map(name_of), text=shown)
     text = alt.Chart(data).mark_text(fontSize=10, align="right", color=FAINT, xOffset=width - 6)
@@ -103,8 +104,13 @@ def column(table: pd.DataFrame, labels: list[str], field: str, panel: str, width
         tooltip=["scheme:N", alt.Tooltip("text:N", title=" ".join(panel.split()))],
     )
     return encoded.add_params(pick).properties(
-        title=panel_title(panel.replace(" (", "\n(").split("\n")), width=width, height=STEP * len(labels)
+        title=panel_title(_lines(panel, width // LETTER)), width=width, height=STEP * len(labels)
     )
+
+
+def _lines(text: str, letters: int) -> list[str]:
+    name, bracket, unit = text.partition(" (")
+    return [*textwrap.wrap(name, letters, break_long_words=False), *([f"({unit}"] if bracket else [])]
 
 
 def in_a_row(panels: list) -> alt.HConcatChart:

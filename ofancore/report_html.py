@@ -190,6 +190,7 @@ def figure_html(name: str, results, title: dict, caption: tuple[str, str], claim
 <h4><span id="of-{name}">{heading or name}</span> <a class="anchor" href="#{name}">{name}</a></h4>
 <p class="finding">{e(finding)}</p><p class="setup">{"<br>".join(map(e, setup))}</p>
 <div class="choices"></div>
+<p class="hint" hidden>Wider than its place: scroll the chart sideways, or enlarge it.</p>
 <div class="box"><div class="chart" role="img" aria-label="Chart: {e(finding)}. Its values are in the table below."></div>
 <noscript><img src="../figures/{name}.svg" alt="{e(" ".join([finding, *setup]))}"></noscript></div>
 <p class="files"><button type="button" class="enlarge" aria-label="Enlarge {name}">Enlarge</button> {files}</p>

@@ -70,7 +70,9 @@ def drawn(folder: Path) -> dict:
         cells[list(quantity.columns)] = 10**i * cells[["mean", "low", "high"]].to_numpy()
     links = [link(described_in(x), folder / "figures") for x in ranked]
     heats = [names(ranked, links), heat(cells, ranked, "setting", QUANTITIES, "CCT")]
-    league = charts.figure([in_a_row([*heats, column(known, ranked, "mean", "state (B)")])], "A league", "made up", columns=1)
+    costs = [column(known, ranked, "mean", title) for title in ("state (B)", "largest queue (packets)", "dropped (%)", "reordered (%)")]
+    # As wide as two panels, and too wide for a phone.
+    league = charts.figure([in_a_row([*heats, *costs]), in_a_row([heats[0], *costs])], "A league", "made up", columns=2)
     described = one.assign(described_in=[described_in(x) for x in one["label"]])
     return {
         "lines_f": (charts.figure(panels, "Queues grow\nwith the message", ["made up", "3 seeds"]), many),
