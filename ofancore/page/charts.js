@@ -198,17 +198,21 @@ async function fitted(given, room) {
   return made;
 }
 
-/** Beside a chart that is scrolled: a copy of the names that its rows of panels begin with, which stays in sight. */
+/** Over a chart that is scrolled: a copy of the names that its rows of panels begin with, which stays in sight. */
 function pin(box) {
   box.querySelector(".pinned")?.remove();
-  const svg = box.querySelector(".chart svg"), names = svg?.querySelector('[class*="concat_0_concat_0_group"] .background');
-  if (!names || box.scrollWidth <= box.clientWidth + 1) return;
-  const pinned = document.createElement("div"), width = names.getBoundingClientRect().right - svg.getBoundingClientRect().left + 4;
+  const svg = box.querySelector(".chart svg"), names = svg ? all('[aria-label="names of the rows"]', svg) : [];
+  if (!names.length || box.scrollWidth <= box.clientWidth + 1) return;
+  const pinned = document.createElement("div"), at = svg.getBoundingClientRect();
+  const width = Math.max(...names.map((panel) => panel.querySelector(".background").getBoundingClientRect().right)) - at.left + 4;
   const copy = () => {
-    const names = svg.cloneNode(true);
-    for (const link of all("a", names)) link.tabIndex = -1; // keys reach the names themselves
-    pinned.replaceChildren(names);
-    Object.assign(pinned.style, { width: width + "px", height: svg.clientHeight + "px", marginBottom: -svg.clientHeight + "px" });
+    const whole = svg.cloneNode(true), { top } = svg.getBoundingClientRect();
+    for (const link of all("a", whole)) link.tabIndex = -1; // keys reach the names themselves
+    pinned.replaceChildren(whole);
+    const rows = names.map((panel) => panel.closest(".mark-group").parentElement.closest(".mark-group").getBoundingClientRect());
+    const shape = rows.map((row) => `M0 ${row.top - top}H${width + 1}V${row.bottom - top}H0Z`).join("");
+    const height = svg.clientHeight;
+    Object.assign(pinned.style, { width: width + "px", height: height + "px", marginBottom: -height + "px", clipPath: `path("${shape}")` });
   };
   pinned.className = "pinned";
   pinned.ariaHidden = "true";

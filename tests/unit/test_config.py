@@ -124,7 +124,8 @@ def test_stated_costs_are_those_of_the_tool(name):
 def test_the_default_grid_fits_its_minutes():
     groups = load_config(path("paper"), scenarios=False).groups()
     assert sum(packet_hops(g) for g in groups) <= 2.5e10
-    assert len(groups) <= 220, "process start-up would dominate"
+    # 220 and the league's schemes once more: runs that are followed packet by packet are so few and short that one a group is enough.
+    assert len(groups) <= 245, "process start-up would dominate"
 
 
 def set_at(data: dict, key: str, value) -> dict:

@@ -342,6 +342,11 @@ def test_names_stay_in_sight_where_a_chart_is_scrolled(at):
     left = "document.querySelector('#heat_f {} svg').getBoundingClientRect().left"
     at.run("document.querySelector('#heat_f .box').scrollLeft = 100")
     at.until(f"Math.abs({left.format('.chart > :not(.pinned)')} + 100 - {left.format('.pinned')}) < 1")
+    # the whole row is covered, down from the titles of its panels
+    covered = "(b => document.elementFromPoint(b.left + 40, b.top + {}).closest('.pinned'))"
+    covered += "(document.querySelector('#heat_f .pinned svg').getBoundingClientRect())"
+    at.run("document.querySelector('#heat_f').scrollIntoView({behavior: 'instant'})")
+    assert at.run(f"Boolean({covered.format(12)}) && Boolean({covered.format(70)})")
     named = "[...document.querySelectorAll('#heat_f .pinned text')].map(t => t.textContent)"
     assert "ECMP" in at.run(named)
     click(at, scheme("ECMP"))

@@ -47,8 +47,8 @@ def digest(*names):
 
 
 DRAWING = digest(
-    "charts.py", "constants.py", "docstrings.py", "figures.py", "heatmap.py", "ladder.py", "league.py", "metrics.py", "notebook.py",
-    "palette.py", "plan.py", "saving.py", "theme.py", "theory.py", "p4/resources.py", *PEERS, "provenance.py",
+    "charts.py", "constants.py", "docstrings.py", "figures.py", "heatmap.py", "ladder.py", "league.py", "linkmap.py", "metrics.py",
+    "notebook.py", "palette.py", "path_files.py", "paths.py", "pathplot.py", "plan.py", "saving.py", "theme.py", "theory.py", "p4/resources.py", *PEERS, "provenance.py",
 )
 JUDGING = digest("claims.py", "figures.py", "metrics.py", "plan.py", "p4/resources.py")
 
@@ -73,6 +73,7 @@ def begin_progress():
         group.name: {"seconds": seconds(group), "key": run_key(group), "output": str(group.raw_path(RESULTS))}
         for group in CONFIG.groups()
     }
+    jobs |= watch_jobs()
     for figure in CONFIG.figures:
         jobs[figure] = {"seconds": NOTEBOOK_SECONDS, "key": DRAWING + SOURCE, "output": f"{RESULTS}/figures/{figure}.svg"}
     try:

@@ -1,0 +1,50 @@
+# Who was on which link, flow by flow: for the figure that shows it. Raw runs have a row a run; these are simulated again, and watched.
+
+from ofancore import path_files
+
+WATCHING = digest("path_files.py", "paths.py", "watch.py", *sorted(f"reference/{path.name}" for path in Path("ofancore/reference").glob("*.py")))
+
+
+def watched(figure):
+    """The groups that the figure's notebook wants watched."""
+    return CONFIG.groups(figure.experiments) if figure.notebook in path_files.NOTEBOOKS else []
+
+
+def path_tables_of(figure):
+    return [str(path) for group in watched(figure) for path in path_files.files(group, RESULTS)]
+
+
+def watch_key(group):
+    return run_key(group) + WATCHING
+
+
+def watch_jobs():
+    """For the estimate of the time left."""
+    groups = {path_files.job(group): group for figure in CONFIG.figures.values() for group in watched(figure)}
+    return {
+        name: {"seconds": path_files.seconds(group), "key": watch_key(group), "output": str(path_files.files(group, RESULTS)[-1])}
+        for name, group in groups.items()
+    }
+
+
+rule watch:
+    input:
+        f"{RESULTS}/raw/{{experiment}}/{{label}}.parquet",
+    output:
+        [f"{RESULTS}/paths/{{experiment}}/{{label}}/{name}.parquet" for name in path_files.TABLES],
+    log:
+        f"{RESULTS}/paths/{{experiment}}/{{label}}/watch.log",
+    group:
+        lambda w: together("runs")
+    resources:
+        runtime=lambda w, attempt: 10 * attempt,
+        mem_mb=lambda w, attempt: 2000 * attempt,
+    params:
+        group=lambda w: CONFIG.group(w.experiment, w.label).to_json(),
+        job=lambda w: path_files.job(CONFIG.group(w.experiment, w.label)),
+        key=lambda w: watch_key(CONFIG.group(w.experiment, w.label)),
+    message:
+        "Following the packets of {wildcards.experiment}: {wildcards.label}"
+    shell:
+        "{PYTHON:q} workflow/scripts/watch_group.py --group {params.group:q} --results {RESULTS:q}"
+        " --job {params.job:q} --key {params.key} 2> {log:q}"
