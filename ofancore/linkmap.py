@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import altair as alt
 import numpy as np
 import pandas as pd
@@ -88,18 +90,18 @@ def chosen_map(runs: dict[str, pd.DataFrame], most: float | None = None) -> alt.
     first, *_ = tables = [cells(links).reset_index(drop=True) for links in runs.values()]
     top = max(1.1, max(table["over_mean"].max() for table in tables) if most is None else most)
     wide = first[["class", "row", "column", "cable", "direction"]].copy()
-    for name, table in zip(runs, tables, strict=True):
-        wide[f"load, {name}"], wide[f"flows, {name}"] = table["over_mean"].round(3), table["flows"]
-        wide[f"largest, {name}"] = table["largest"].round(3)
-    # By the runs' names, not a column for each: few links are dead.
-    wide["dead"] = ["; ".join(n for n, t in zip(runs, tables, strict=True) if t["capacity"].at[i] == 0) or None for i in wide.index]
+    # Lists with an entry a run: columns would say their names once more for every link.
+    for field, column in (("load", "over_mean"), ("flows", "flows"), ("largest", "largest")):
+        each = np.transpose([table[column].to_numpy(float) for table in tables])
+        wide[f"{field}_of"] = [[float(f"{value:.3g}") if value == value else None for value in row] for row in each]
+    wide["dead_in"] = [np.flatnonzero(row).tolist() for row in np.transpose([table["capacity"] == 0 for table in tables])]
     tips = [
         alt.Tooltip("cable:N"), alt.Tooltip("direction:N"), alt.Tooltip("load:Q", title="bytes over the mean", format=".3f"),
         alt.Tooltip("flows:Q", title="flows"), alt.Tooltip("largest:Q", title="largest flow's share of its data packets", format=".0%"),
     ]  # fmt: skip
-    values = {field: f"datum['{field}, ' + {CHOICE}]" for field in ("load", "flows", "largest")}
-    base = alt.Chart(wide).transform_calculate(**values)
-    dead = f"datum.dead && indexof(split(datum.dead, '; '), {CHOICE}) >= 0"
+    which = f"indexof({json.dumps(list(runs))}, {CHOICE})"
+    base = alt.Chart(wide).transform_calculate(**{field: f"datum.{field}_of[{which}]" for field in ("load", "flows", "largest")})
+    dead = f"indexof(datum.dead_in, {which}) >= 0"
     panels = [
         _grid(base.transform_filter(f"datum.class == {number}"), stage, TITLES[number], top, "load", tips, dead)
         for number, stage in wide.groupby("class", sort=True)
