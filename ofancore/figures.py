@@ -18,6 +18,7 @@ from ofancore.config import ROOT, load_config
 from ofancore.errors import OfanError, brief
 from ofancore.files import write_file
 from ofancore.metrics import METRICS, OF_THREE_TIERS
+from ofancore.palette import know
 from ofancore.plan import Group, expand, simulate_group
 
 SMALL_CONFIG = ROOT / "config" / "smoke.yaml"
@@ -72,15 +73,18 @@ class Source:
     def from_dict(cls, data: dict | None) -> Source:
         """`{"results": folder, "groups": [group, ...]}` as the pipeline gives it; empty: the small version.
 
-        `drawn`, if it is there, is what the figure's files are to say of the drawing (see provenance.record).
+        `drawn`, if it is there, is what the figure's files are to say of the drawing (see provenance.record); `names` are those of schemes
+        that have no style of their own ([label, name], ...), all of the config, in its order: a scheme looks the same in every figure.
         """
         if not data:
             return cls.small()
+        know(dict(data.get("names", [])))
         return cls(data["results"], [Group.from_json(json.dumps(g)) for g in data["groups"]], drawn=data.get("drawn", {}))
 
     @classmethod
     def small(cls) -> Source:
         config = load_config(SMALL_CONFIG, scenarios=False)
+        know(config.names())
         return cls(str(ROOT / config.results), config.groups(), simulate=True)
 
     def runs(self, experiment: str) -> pd.DataFrame:

@@ -22,7 +22,7 @@ from ofancore.config import ROOT, Config, load_config
 from ofancore.errors import OfanError
 from ofancore.figures import ANEW, MissingRun
 from ofancore.files import write_file
-from ofancore.palette import STYLES, Style, name_of, style
+from ofancore.palette import STYLES, Style, know, name_of, style
 from ofancore.provenance import embedded, report_record
 from ofancore.reading import parse_json
 from ofancore.report_charts import DARK, LIGHT, adapted, dark_colours, schemes_in, spec_in
@@ -53,6 +53,7 @@ def contents(config: Config) -> dict:
         "results": config.results,
         "figures": {name: {"category": f.category, "experiments": f.experiments, "more": f.more} for name, f in config.figures.items()},
         "experiments": {name: {"about": e.about, "schemes": e.schemes} for name, e in config.experiments.items()},
+        "names": config.names(),
         "claims": {key: sorted({check.experiment for check in claim.checks}) for key, claim in config.claims.items()},
     }
 
@@ -79,6 +80,7 @@ class Results:
 
     def __init__(self, folder: Path, plan: dict, captions: Path | None = None):
         self.folder, self.plan, self.captions = folder, plan, captions or CAPTIONS
+        know(plan.get("names", {}))
         labels = [*STYLES, *(label for e in plan["experiments"].values() for label in e["schemes"])]
         self.known: dict[str, Style] = {name_of(label): style(label) for label in dict.fromkeys(labels)}
         self.specs = {name: self._spec(name) for name in plan["figures"]}

@@ -141,12 +141,13 @@ def test_a_scheme_of_ones_own_beside_built_in_ones(tmp_path):
     (scheme,) = re.findall(r'^```python\n("""my/scheme.py""".*?)^```', text, re.MULTILINE | re.DOTALL)
     (config,) = re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     (tmp_path / "my").mkdir()
-    (tmp_path / "my/scheme.py").write_text(scheme)
+    (tmp_path / "my/scheme.py").write_text(f"{scheme}\ntitle = 'Mine in figures'\n")
     (tmp_path / "config.yaml").write_text(config)
     shutil.copy(ROOT / "notebooks/figures/fig_message_size.ipynb", tmp_path / "notebooks/figures")
     assert "Simulating message_size: mine" in own.run()
     results = tmp_path / yaml.safe_load(config)["results"]
-    assert "mine" in (results / "figures/fig10_message_size.svg").read_text()
+    for file in ("figures/fig10_message_size.svg", "report/index.html"):
+        assert "Mine in figures" in (results / file).read_text()
     numbers = json.loads((results / "numbers/fig10_message_size.json").read_text())
     assert set(numbers["8 KiB" if "8 KiB" in numbers else "32 KiB"]["inflation_percent"]) == {"ops", "ofan", "mine"}
     assert "Nothing to be done" in own.run()

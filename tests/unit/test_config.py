@@ -292,6 +292,19 @@ def group(**changes) -> Group:
     return Group("e", "l", {"fabric": {"link_gbps": 400.0}}, {"kind": "ofan"}, **given)
 
 
+@pytest.mark.parametrize("name", ALL)
+def test_every_scheme_of_committed_configs_has_a_style_of_its_own(name):
+    assert load_config(path(name), scenarios=False).names() == {}
+
+
+def test_a_scheme_of_ones_own_goes_by_the_title_of_its_file(small, tmp_path):
+    for name, title in (("one", 'title = "The first uplink"\n'), ("two", "")):
+        (tmp_path / f"{name}.py").write_text(f"{title}def choose_uplink():\n    return 0\n")
+        small["schemes"][name] = {"kind": "own", "module": str(tmp_path / f"{name}.py")}
+    small["schemes"]["jsq_x"] = {"kind": "jsq", "ties": "first"}
+    assert load_config(small, scenarios=False).names() == {"one": "The first uplink", "two": "two", "jsq_x": "jsq_x"}
+
+
 def test_axes_make_their_product_with_seeds_innermost():
     found = [(s["workload"]["message_packets"], s["fabric"]["radix"], s["seed"]) for s in expand(group())]
     assert found == [(m, k, s) for m in (1, 2) for k in (4, 6) for s in (0, 1)]

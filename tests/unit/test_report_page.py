@@ -100,7 +100,7 @@ def test_schemes_are_known_by_their_names_and_laws_are_none(folder):
 
 def test_colours_are_seen_and_words_are_read_on_both_grounds():
     dark, light = DARK["ground"], LIGHT["ground"]
-    colours = [style.colour for style in palette.STYLES.values()] + list(palette.OTHER)
+    colours = [style.colour for style in palette.STYLES.values()] + [colour for colour, *_ in palette.RESERVE] + list(palette.OTHER)
     for colour in colours:
         assert palette.contrast(lightened(colour), dark) >= SEEN
         assert lightened(colour) == colour or palette.contrast(colour, dark) < SEEN

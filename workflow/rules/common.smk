@@ -25,6 +25,7 @@ except OfanError as refusal:
     raise WorkflowError(str(refusal))
 
 RESULTS = CONFIG.results
+NAMES = list(CONFIG.names().items())  # of schemes of one's own; their order says how they look
 # What figures name as their origin, relative to the checkout if it is in it. Not among the params: it makes no figure stale.
 CONFIG_FILE = os.path.relpath(workflow.configfiles[-1]) if workflow.configfiles else ""
 PYTHON = sys.executable
@@ -59,7 +60,8 @@ def raw_files(experiments):
 
 def source_of(experiments):
     """What a notebook or the claims must find under `results`, as JSON (see ofancore.figures.Source)."""
-    return json_text({"results": RESULTS, "groups": [json.loads(g.to_json()) for g in CONFIG.groups(experiments)]})
+    names = {"names": NAMES} if NAMES else {}
+    return json_text({"results": RESULTS, "groups": [json.loads(g.to_json()) for g in CONFIG.groups(experiments)], **names})
 
 
 def run_key(group):
