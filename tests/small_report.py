@@ -31,6 +31,8 @@ PLAN = {
         "point": {"about": "One point.", "schemes": ["ops", "ofan"]},
         "league": {"about": "All.", "schemes": ["ecmp", "ofan"]},
     },
+    "names": {"mine": "mine"},
+    "schemes": {"ecmp": {"kind": "ecmp"}, "ops": {"kind": "ops", "labels": 64}, "ofan": {"kind": "ofan"}, "mine": {"kind": "mine"}},
     "claims": {"C1": ["sweep"], "C2": []},
 }
 CAPTIONS = {
