@@ -79,7 +79,7 @@ def _grid(base: alt.Chart, stage: pd.DataFrame, name: str, top: float, field: st
 
 def choice(runs: list[str], first: str) -> alt.Parameter:
     """What a reader of the interactive version chooses: the run on the map. A picture shows `first`."""
-    return alt.param(name=CHOICE, value=first, bind=alt.binding_select(options=runs, name="Links of: "))
+    return alt.param(name=CHOICE, value=first, bind=alt.binding_select(options=runs, name="The map shows the links of: "))
 
 
 def chosen_map(runs: dict[str, pd.DataFrame], most: float | None = None) -> alt.HConcatChart:
