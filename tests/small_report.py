@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ofancore import charts, claims
+from ofancore import charts, claims, palette
 from ofancore.charts import Axis
 from ofancore.config import Claim
 from ofancore.docstrings import described_in, link
@@ -57,6 +57,7 @@ def table(labels=SCHEMES, over=(64, 256, 1024)) -> pd.DataFrame:
 
 def drawn(folder: Path) -> dict:
     """Name -> (chart, its table), for results in `folder`."""
+    palette.know(PLAN["names"])
     many, one = table(), table(over=(64,))
     laws = pd.DataFrame({"m": [64, 1024], "y": [8.0, 32.0], "law": "a law"})
     message, queue = Axis("message (packets)", log=True), Axis("queue (packets)", log=True)
