@@ -18,6 +18,7 @@ report: "workflow/report/workflow.rst"
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/runs.smk"
+include: "workflow/rules/paths.smk"
 include: "workflow/rules/p4.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/animation.smk"

@@ -19,7 +19,8 @@ import numpy as np
 
 from ofancore.errors import OfanError
 from ofancore.fabric import Fabric
-from ofancore.palette import lightened, name_of, style, text_colour
+from ofancore.own import title_of
+from ofancore.palette import know, lightened, name_of, style, text_colour
 from ofancore.scenario import Scenario
 from ofancore.simulation import simulate
 from ofancore.timeline import Timeline, record
@@ -111,6 +112,7 @@ def runs_of(scenario: Scenario, schemes: Sequence[str]) -> dict[str, Timeline]:
         raise OfanError(
             f"fabric.radix = {scenario.fabric.radix}: {scenario.shape.n_hosts:,} hosts; a tree is drawn with up to {MOST_HOSTS}"
         )
+    know({kind: title_of(one.balancer) for kind, one in asked.items()})
     ended = 0.0
     for one in asked.values():
         result = simulate(one)

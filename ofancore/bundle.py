@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 
-from ofancore import __version__
+from ofancore import __version__, path_files
 from ofancore.config import ROOT, Config, load_config
 from ofancore.console import exit_status
 from ofancore.crate import crate, times_of
@@ -73,6 +73,9 @@ def result_files(config: Config, results: Path) -> list[str]:
         wanted += [f"figures/{name}.{form}" for form in ("svg", "png", "html")]
         wanted += [f"numbers/{name}.json", f"tables/{name}.csv", f"notebooks/{name}.ipynb", f"notebooks/{name}.yaml"]
         wanted += [f"tables/{name}{end}" for end in config.figures[name].more]
+        if config.figures[name].notebook in path_files.NOTEBOOKS:
+            groups = config.groups(config.figures[name].experiments)
+            wanted += [path.relative_to(results).as_posix() for group in groups for path in path_files.files(group, results)]
     wanted += [f"claims.{form}" for form in ("json", "md", "html") if config.claims]
     wanted += ["figures/queues_on_the_tree.html"] * config.animation + ["comparison.json", "comparison.md", "report/index.html"]
     missing = [path for path in wanted if not (results / path).is_file()]

@@ -67,7 +67,7 @@ def _is_cut(chart) -> bool:
     return getattr(chart, "description", None) == CUT or any(map(_is_cut, parts))
 
 
-def _panel(layers: list, width: int, height: int, name: str, cut: str) -> alt.LayerChart:
+def _panel(layers: list, width: int, height: int, name: str | list[str], cut: str) -> alt.LayerChart:
     described = {"description": cut} if cut else {}
     return alt.layer(*layers).properties(width=width, height=height, title=panel_title(name), **described)
 
@@ -171,7 +171,7 @@ def marked(axis: Axis, marks: tuple[Mark, ...]) -> tuple[list, list]:
 def dots(
     table: pd.DataFrame,
     y_axis: Axis,
-    panel: str = "",
+    panel: str | list[str] = "",
     width: int = WIDTH,
     row: int = 22,
     marks: tuple[Mark, ...] = (),

@@ -21,10 +21,11 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
-from ofancore.balancers.definitions import with_code
+from ofancore.balancers.definitions import FILE_KIND, from_file, with_code
 from ofancore.config_checks import refuse_bad_keys, refuse_what_would_fail
 from ofancore.console import exit_status
 from ofancore.errors import ScenarioError
+from ofancore.palette import STYLES
 from ofancore.plan import Group, json_text
 from ofancore.reading import read_yaml
 
@@ -152,6 +153,11 @@ class Config(_Strict):
         """The run groups of the given experiments (all of them by default), in the order of the config."""
         names = self.experiments if experiments is None else experiments
         return [self.group(name, label) for name in names for label in self.experiments[name].schemes]
+
+    def names(self) -> dict[str, str]:
+        """Label -> name in figures of the schemes that have no style of their own: the title in their file, else the label."""
+        titles = {x: from_file(s["module"]).title for x, s in self.schemes.items() if s.get("kind") == FILE_KIND and s.get("module")}
+        return {label: titles.get(label) or label for label in self.schemes if label not in STYLES}
 
     def experiments_of_claims(self) -> list[str]:
         used = {check.experiment for claim in self.claims.values() for check in claim.checks}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from pathlib import Path
 
 from ofancore.balancers import BALANCERS
@@ -27,6 +28,18 @@ def docstring(path: str, root: Path = ROOT) -> str:
         return ast.get_docstring(ast.parse((root / path).read_text())) or ""
     except (OSError, ValueError, SyntaxError):
         return ""
+
+
+def in_a_line(kind: str, described: str) -> str:
+    """What a balancer does, in a line: the first one of its class, or of the docstring of a file of one's own."""
+    text = BALANCERS[kind].__doc__ or "" if kind in BALANCERS else described
+    return text.split("\n")[0].replace("`", "")
+
+
+def first_sentence(text: str) -> str:
+    """Of a docstring, which for a balancer names rule and paper; what follows an abbreviation begins with no capital letter."""
+    paragraph = " ".join(text.split("\n\n")[0].split())
+    return re.match(r".*?(?:\.(?= [A-Z])|$)", paragraph)[0]
 
 
 def link(path: str, folder: str | Path, root: Path = ROOT) -> str:

@@ -18,6 +18,7 @@ from ofancore.config import ROOT, load_config
 from ofancore.errors import OfanError, brief
 from ofancore.files import write_file
 from ofancore.metrics import METRICS, OF_THREE_TIERS
+from ofancore.palette import know
 from ofancore.plan import Group, expand, simulate_group
 
 SMALL_CONFIG = ROOT / "config" / "smoke.yaml"
@@ -72,15 +73,18 @@ class Source:
     def from_dict(cls, data: dict | None) -> Source:
         """`{"results": folder, "groups": [group, ...]}` as the pipeline gives it; empty: the small version.
 
-        `drawn`, if it is there, is what the figure's files are to say of the drawing (see provenance.record).
+        `drawn`, if it is there, is what the figure's files are to say of the drawing (see provenance.record); `names` are those of schemes
+        that have no style of their own ([label, name], ...), all of the config, in its order: a scheme looks the same in every figure.
         """
         if not data:
             return cls.small()
+        know(dict(data.get("names", [])))
         return cls(data["results"], [Group.from_json(json.dumps(g)) for g in data["groups"]], drawn=data.get("drawn", {}))
 
     @classmethod
     def small(cls) -> Source:
         config = load_config(SMALL_CONFIG, scenarios=False)
+        know(config.names())
         return cls(str(ROOT / config.results), config.groups(), simulate=True)
 
     def runs(self, experiment: str) -> pd.DataFrame:
@@ -91,6 +95,22 @@ class Source:
                 raise MissingRun(f"{experiment}: not among the experiments that this figure reads (config: figures.*.experiments)")
             self._read[experiment] = pd.concat([self._group(g) for g in groups], ignore_index=True)
         return self._read[experiment].copy()
+
+    def paths(self, experiment: str) -> list[pd.DataFrame]:
+        """Who was on which link in the runs of an experiment that the pipeline has watched: links, flows (see path_files), with `label`."""
+        from ofancore import path_files
+
+        runs, parts = self.runs(experiment), []
+        for group in (g for g in self.groups if g.experiment == experiment):
+            of = runs[runs["label"] == group.label]
+            try:
+                found = path_files.read(group, of, self.results)
+            except MissingRun:
+                if not self.simulate:
+                    raise
+                found = path_files.tables(of)
+            parts.append([table.assign(label=group.label) for table in found])
+        return [pd.concat(tables, ignore_index=True) for tables in zip(*parts, strict=True)]
 
     def read_groups(self) -> dict[str, tuple[Group, list[str]]]:
         """Of the raw files that were read: path below the results -> its group, the digests of its scenarios."""
@@ -124,6 +144,9 @@ class Figure:
 
     def runs(self, experiment: str) -> pd.DataFrame:
         return self.source.runs(experiment)
+
+    def paths(self, experiment: str) -> list[pd.DataFrame]:
+        return self.source.paths(experiment)
 
     def folder(self, kind: str) -> Path:
         """Where its files of a kind lie: figures, tables, notebooks."""

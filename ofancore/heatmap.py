@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 
 import altair as alt
@@ -12,9 +13,10 @@ from ofancore.league import Quantity, short, with_interval
 from ofancore.palette import contrast, name_of
 from ofancore.theme import FAINT, LINK, faded, one_selection, panel_title, pick
 
-CELL, STEP = 36, 19  # pixels: width of a cell, height of a row
+CELL, STEP, LETTER = 36, 19, 7  # pixels: width of a cell, height of a row, width of a letter in a title
 # Viridis in nine steps: colour-blind safe, and rises in lightness.
 COLOURS = ("#440154", "#482878", "#3e4a89", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725")
+NAMES = "names of the rows"  # of the panel that stays in sight where the report scrolls a chart
 CHOICE = "quantity"  # the parameter by which a reader chooses what the cells show
 
 
@@ -37,7 +39,8 @@ def place(value: float, limits: tuple[float, float]) -> float:
     return min(1.0, max(0.0, math.log(value / low) / math.log(high / low))) if value > 0 else 0.0
 
 
-def _rows(labels: list[str], names: bool) -> alt.Y:
+def rows(labels: list[str], names: bool) -> alt.Y:
+    """A row for each label, in that order."""
     axis = alt.Axis(ticks=False, domain=False, grid=False, labels=names, labelPadding=8, labelLimit=220)
     return alt.Y("scheme:N", sort=[name_of(x) for x in labels], title=None, axis=axis)
 
@@ -69,7 +72,7 @@ def heat(table: pd.DataFrame, labels: list[str], column: str, quantities: Sequen
         title=None,
         axis=alt.Axis(labelAngle=-45, labelOverlap=False, ticks=False, domain=False, labelLimit=160),
     )
-    y = _rows(labels, False)
+    y = rows(labels, False)
     tips = [alt.Tooltip("scheme:N"), alt.Tooltip("column:N", title=panel)]
     tips += [alt.Tooltip(f"tip_{q.stem}:N", title=f"{q.title}, mean [95% interval]") for q in quantities]
     tips += [alt.Tooltip("seeds:Q"), alt.Tooltip("unfinished:Q", title="runs not finished")]
@@ -86,25 +89,28 @@ def names(labels: list[str], links: Sequence[str], width: int = 146) -> alt.Char
     data = pd.DataFrame({"scheme": [name_of(x) for x in labels], "href": [link or None for link in links], "file": files})
     text = alt.Chart(data).mark_text(align="right", fontSize=11, color=LINK, limit=width)
     tips = [alt.Tooltip("scheme:N"), alt.Tooltip("file:N", title="described in")]
-    encoded = text.encode(x=alt.value(width), y=_rows(labels, False), text="scheme:N", href="href:N", opacity=faded, tooltip=tips)
-    return encoded.properties(width=width, height=STEP * len(labels))
+    encoded = text.encode(x=alt.value(width), y=rows(labels, False), text="scheme:N", href="href:N", opacity=faded, tooltip=tips)
+    return encoded.properties(width=width, height=STEP * len(labels), description=NAMES)
 
 
-def column(table: pd.DataFrame, labels: list[str], field: str, panel: str, width: int = 66, texts: list[str] | None = None) -> alt.Chart:
-    """A number for each label, as text (or `texts` in their place). The unit in the title stands in a line of its own."""
+def column(table: pd.DataFrame, labels: list[str], field: str, panel: str, width: int = 52, texts: list[str] | None = None) -> alt.Chart:
+    """A number for each label, as text (or `texts` in their place). The title is broken to the width, its unit in a line of its own."""
     shown = [short(v) for v in table[field]] if texts is None else texts
     data = table[[field]].assign(scheme=table["label"].map(name_of), text=shown)
     text = alt.Chart(data).mark_text(fontSize=10, align="right", color=FAINT, xOffset=width - 6)
     encoded = text.encode(
         x=alt.value(0),
-        y=_rows(labels, False),
+        y=rows(labels, False),
         text="text:N",
         opacity=faded,
         tooltip=["scheme:N", alt.Tooltip("text:N", title=" ".join(panel.split()))],
     )
-    return encoded.add_params(pick).properties(
-        title=panel_title(panel.replace(" (", "\n(").split("\n")), width=width, height=STEP * len(labels)
-    )
+    return encoded.add_params(pick).properties(title=panel_title(_lines(panel, width // LETTER)), width=width, height=STEP * len(labels))
+
+
+def _lines(text: str, letters: int) -> list[str]:
+    name, bracket, unit = text.partition(" (")
+    return [*textwrap.wrap(name, letters, break_long_words=False), *([f"({unit}"] if bracket else [])]
 
 
 def in_a_row(panels: list) -> alt.HConcatChart:

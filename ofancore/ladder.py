@@ -7,12 +7,12 @@ import pandas as pd
 
 from ofancore.charts import CUT
 from ofancore.constants import title
-from ofancore.heatmap import in_a_row
+from ofancore.heatmap import NAMES, in_a_row
 from ofancore.palette import name_of, order, style, text_colour
 from ofancore.theme import FAINT, GRID, INK, Axis, faded, one_selection, panel_title, pick, scales
 
 STEP = 13  # pixels: height of a row
-NAMES, PANEL = 190, 165  # pixels: width of the names and of a setting's panel
+WIDE, PANEL = 190, 165  # pixels: width of the names and of a setting's panel
 
 
 def placed(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -49,14 +49,14 @@ def _names(heads: pd.DataFrame, rows: pd.DataFrame, total: int) -> alt.LayerChar
     head = alt.Chart(heads).mark_text(align="left", fontWeight="bold", fontSize=11.5)
     constant = alt.Chart(firsts).mark_text(align="left", fontSize=10.5, color=INK)
     layers = [
-        _bands(rows, total, NAMES),
+        _bands(rows, total, WIDE),
         head.encode(x=alt.value(0), y=_y(total), text="text:N", color=alt.Color("ink:N", scale=None)),
         constant.encode(x=alt.value(10), y=_y(total), text="text:N"),
     ]
     for ours, weight in ((True, "bold"), (False, "normal")):
         text = alt.Chart(lines[lines["ours"] == ours]).mark_text(align="right", fontSize=10.5, fontWeight=weight, color=INK)
-        layers.append(text.encode(x=alt.value(NAMES - 6), y=_y(total), text="value:N"))
-    return alt.layer(*layers).properties(width=NAMES, height=STEP * total)
+        layers.append(text.encode(x=alt.value(WIDE - 6), y=_y(total), text="value:N"))
+    return alt.layer(*layers).properties(width=WIDE, height=STEP * total, description=NAMES)
 
 
 def ladder(table: pd.DataFrame, setting: str, axes: dict[str, Axis]) -> alt.HConcatChart:

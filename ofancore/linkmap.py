@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import altair as alt
 import numpy as np
 import pandas as pd
@@ -13,6 +15,7 @@ from ofancore.theme import FAINT, INK, panel_title, title
 # Titles by class: rows are the switches that send, columns their ports.
 TITLES = {1: "edge, uplinks", 2: "aggregation, uplinks", 3: "core, to pods", 4: "aggregation, to edges"}
 COLOURS = "blueorange"  # colour-blind safe, and pale at the middle: 1, the fair share
+CHOICE = "run"  # the parameter by which a reader chooses the run of `chosen_map`
 MOST_LINKS = 5_000  # cells of a stage; more are neither seen nor taken by the charts' library
 
 
@@ -45,6 +48,19 @@ def _strip(name: str, table: pd.DataFrame, top: float) -> alt.HConcatChart:
 
 
 def _panel(stage: pd.DataFrame, name: str, top: float) -> alt.LayerChart:
+    fields = ("cable", "direction", "stage", "over_mean", "bytes", "data", "acks", "drops", "capacity", "queue_max_bytes")
+    tips = [
+        alt.Tooltip("cable:N"), alt.Tooltip("direction:N"), alt.Tooltip("over_mean:Q", title="over the mean", format=".3f"),
+        alt.Tooltip("bytes:Q", format=","), alt.Tooltip("data:Q", title="data packets", format=","), alt.Tooltip("acks:Q", format=","),
+        alt.Tooltip("drops:Q", format=","), alt.Tooltip("queue_max_bytes:Q", title="longest queue (B)", format=",.0f"),
+        alt.Tooltip("capacity:Q", title="share of rate left"),
+    ]  # fmt: skip
+    base = alt.Chart(stage[["row", "column", *fields]])
+    return _grid(base, stage, name, top, "over_mean", tips, "datum.capacity == 0")
+
+
+def _grid(base: alt.Chart, stage: pd.DataFrame, name: str, top: float, field: str, tips: list, dead: str) -> alt.LayerChart:
+    """The links of a stage, coloured by `field` on a scale that is pale at 1 and ends at `top`; those of which `dead` is true crossed."""
     if len(stage) > MOST_LINKS:
         raise OfanError(f"a map of links shows stages of up to {MOST_LINKS:,} links, not {len(stage):,}")
     rows, columns = int(stage["row"].max()) + 1, int(stage["column"].max()) + 1
@@ -55,15 +71,39 @@ def _panel(stage: pd.DataFrame, name: str, top: float) -> alt.LayerChart:
     y = alt.Y("row:O", title="switch", axis=alt.Axis(**bare))
     scale = alt.Scale(scheme=COLOURS, domain=[0, top], domainMid=1, clamp=True)
     key = alt.Legend(title="bytes over the mean of the stage", orient="bottom", gradientLength=200, titleLimit=0)
-    fields = ("cable", "direction", "stage", "over_mean", "bytes", "data", "acks", "drops", "capacity", "queue_max_bytes")
-    data = stage[["row", "column", *fields]]
+    base = base.encode(x=x, y=y)
+    load = base.mark_rect(stroke="white", strokeWidth=0.5).encode(color=alt.Color(f"{field}:Q", scale=scale, legend=key), tooltip=tips)
+    crossed = base.transform_filter(dead).mark_text(text="×", color=INK, fontSize=11)
+    return alt.layer(load, crossed).properties(width=width, height=height, title=panel_title(name, offset=4))
+
+
+def choice(runs: list[str], first: str) -> alt.Parameter:
+    """What a reader of the interactive version chooses: the run on the map. A picture shows `first`."""
+    return alt.param(name=CHOICE, value=first, bind=alt.binding_select(options=runs, name="The map shows the links of: "))
+
+
+def chosen_map(runs: dict[str, pd.DataFrame], most: float | None = None) -> alt.HConcatChart:
+    """One map for many runs on the same fabric: that of the run named by the parameter of `choice`, which the figure must have.
+
+    `runs`: name -> `paths.per_link`. The tooltip has how many flows a link carried and the largest one's share. `most` as for `link_map`.
+    """
+    first, *_ = tables = [cells(links).reset_index(drop=True) for links in runs.values()]
+    top = max(1.1, max(table["over_mean"].max() for table in tables) if most is None else most)
+    wide = first[["class", "row", "column", "cable", "direction"]].copy()
+    # Lists with an entry a run: columns would say their names once more for every link.
+    for field, column in (("load", "over_mean"), ("flows", "flows"), ("largest", "largest")):
+        each = np.transpose([table[column].to_numpy(float) for table in tables])
+        wide[f"{field}_of"] = [[float(f"{value:.3g}") if value == value else None for value in row] for row in each]
+    wide["dead_in"] = [np.flatnonzero(row).tolist() for row in np.transpose([table["capacity"] == 0 for table in tables])]
     tips = [
-        alt.Tooltip("cable:N"), alt.Tooltip("direction:N"), alt.Tooltip("over_mean:Q", title="over the mean", format=".3f"),
-        alt.Tooltip("bytes:Q", format=","), alt.Tooltip("data:Q", title="data packets", format=","), alt.Tooltip("acks:Q", format=","),
-        alt.Tooltip("drops:Q", format=","), alt.Tooltip("queue_max_bytes:Q", title="longest queue (B)", format=",.0f"),
-        alt.Tooltip("capacity:Q", title="share of rate left"),
+        alt.Tooltip("cable:N"), alt.Tooltip("direction:N"), alt.Tooltip("load:Q", title="bytes over the mean", format=".3f"),
+        alt.Tooltip("flows:Q", title="flows"), alt.Tooltip("largest:Q", title="largest flow's share of its data packets", format=".0%"),
     ]  # fmt: skip
-    base = alt.Chart(data).encode(x=x, y=y)
-    load = base.mark_rect(stroke="white", strokeWidth=0.5).encode(color=alt.Color("over_mean:Q", scale=scale, legend=key), tooltip=tips)
-    dead = base.transform_filter("datum.capacity == 0").mark_text(text="×", color=INK, fontSize=11)
-    return alt.layer(load, dead).properties(width=width, height=height, title=panel_title(name, offset=4))
+    which = f"indexof({json.dumps(list(runs))}, {CHOICE})"
+    base = alt.Chart(wide).transform_calculate(**{field: f"datum.{field}_of[{which}]" for field in ("load", "flows", "largest")})
+    dead = f"indexof(datum.dead_in, {which}) >= 0"
+    panels = [
+        _grid(base.transform_filter(f"datum.class == {number}"), stage, TITLES[number], top, "load", tips, dead)
+        for number, stage in wide.groupby("class", sort=True)
+    ]
+    return alt.hconcat(*panels, spacing=16).properties(title=panel_title(alt.ExprRef(f"'Links of: ' + {CHOICE}")))

@@ -52,7 +52,7 @@ def register(name: str, **keys) -> None:
                 f"register of {name}", key, f"is no setting; did you mean {near[0]}?" if near else f"may be {', '.join(KEYS)}"
             )
     definitions.register(name, **keys)
-    palette.TITLES[name] = keys.get("title") or name
+    palette.know({name: keys.get("title") or name})
 
 
 def title_of(balancer) -> str:
@@ -66,4 +66,4 @@ def title_of(balancer) -> str:
 def forget(name: str) -> None:
     """Take `register` back. Scenarios that were made with it stay as they are."""
     definitions.forget(name)
-    palette.TITLES.pop(name, None)
+    palette.NAMES.pop(name, None)

@@ -23,7 +23,7 @@ class Style:
         return "" if self.dash == SOLID else " ".join(map(str, self.dash))
 
 
-SOLID, DASHED, DOTTED, MIXED = (1, 0), (6, 3), (2, 2), (8, 3, 2, 3)
+SOLID, DASHED, DOTTED, MIXED = DASHES = (1, 0), (6, 3), (2, 2), (8, 3, 2, 3)
 # Okabe-Ito: blue #0072B2, sky #56B4E9, vermilion #D55E00, orange #E69F00, bluish green #009E73; the rest are their tints and shades.
 STYLES = {
     "ecmp": Style("ECMP", "flow", "#4d4d4d", SOLID, "circle"),
@@ -65,8 +65,17 @@ STYLES = {
     "pofan4": Style("pOfan, 4 pipes", "rotation", "#7FB04E", MIXED, "diamond"),
     "pofan8": Style("pOfan, 8 pipes", "rotation", "#A5CF7C", DASHED, "triangle-down"),
 }
-OTHER = ("#CC79A7", "#9C5C86", "#7B5EA7", "#B8A1CF")  # purples: schemes that a user added
-TITLES: dict[str, str] = {}  # their names in figures, by label, where they are not the label
+# Schemes of one's own, in turn: purples and reds from dark to light, none alike in lightness, dash and marker.
+RESERVE = (
+    ("#882255", SOLID, "circle"),
+    ("#CC79A7", DASHED, "square"),
+    ("#43207E", DOTTED, "diamond"),
+    ("#E03C7B", MIXED, "triangle-up"),
+    ("#A98BD0", SOLID, "triangle-down"),
+    ("#C2183B", DASHED, "cross"),
+)
+NAMES: dict[str, str] = {}  # label -> name of those that are known, in the order in which they take the looks of `RESERVE`
+OTHER = ("#CC79A7", "#9C5C86", "#7B5EA7", "#B8A1CF")  # what else has a label, such as a variant of a program
 FAMILIES = {
     "flow": "flow granularity",
     "host": "host spraying",
@@ -114,8 +123,23 @@ def text_colour(colour: str) -> str:
 def style(label: str) -> Style:
     if label in STYLES:
         return STYLES[label]
+    if label in NAMES:
+        again, place = divmod(list(NAMES).index(label), len(RESERVE))
+        colour, dash, marker = RESERVE[place]
+        return Style(NAMES[label], "other", colour, DASHES[(DASHES.index(dash) + again) % len(DASHES)], marker)
     colour = OTHER[sum(label.encode()) % len(OTHER)]
-    return Style(TITLES.get(label, label), "other", colour, DASHED, "cross")
+    return Style(label, "other", colour, DASHED, "cross")
+
+
+def know(names: dict[str, str]) -> None:
+    """Schemes without a style of their own (label -> name) get one of `RESERVE` each, in the order in which they become known.
+
+    A name that another scheme has is told apart by the label: marks and rows go by names.
+    """
+    for label, name in names.items():
+        taken = {s.name for s in STYLES.values()} | {n for other, n in NAMES.items() if other != label}
+        if label not in STYLES:
+            NAMES[label] = f"{name} ({label})" if name in taken else name
 
 
 def name_of(label: str) -> str:
@@ -123,6 +147,6 @@ def name_of(label: str) -> str:
 
 
 def order(labels) -> list[str]:
-    """Labels in the palette's order, unknown ones last by name."""
-    rank = {label: i for i, label in enumerate(STYLES)}
+    """Labels in the palette's order, then those of `NAMES` in theirs, unknown ones last by label."""
+    rank = {label: i for i, label in enumerate([*STYLES, *NAMES])}
     return sorted(set(labels), key=lambda label: (rank.get(label, len(rank)), label))

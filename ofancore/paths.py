@@ -17,6 +17,7 @@ from ofancore.prepare import traffic_and_damage
 from ofancore.result import Result
 
 BETWEEN_SWITCHES = (1, 2, 3, 4)  # classes of links that a balancer decides about
+STAGES = LINK_CLASSES[1:5]  # their names
 HALF = 0.5 - 1e-9  # of a path; sums of shares are not exact
 MOST_PAIRS = 2_000_000  # pairs of flows that are looked at one by one
 
@@ -84,6 +85,24 @@ def tiers(links: pd.DataFrame) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
+
+
+def spread(links: pd.DataFrame) -> pd.DataFrame:
+    """A row a stage between switches: `over_mean` of its least loaded link (`low`), at 10% (`p10`) and 90% (`p90`) of its links, and of the
+    most loaded one (`high`). Quantiles are values of links."""
+    inner = links[links["class"].isin(BETWEEN_SWITCHES)].groupby("class", sort=True)
+    rows = [{"stage": LINK_CLASSES[n], **_quantiles(stage["over_mean"])} for n, stage in inner]
+    return pd.DataFrame(rows)
+
+
+def _quantiles(values: pd.Series) -> dict[str, float]:
+    return dict(zip(("low", "p10", "p90", "high"), np.quantile(values, [0, 0.1, 0.9, 1], method="nearest").tolist(), strict=True))
+
+
+def per_link(use: pd.DataFrame, links: pd.DataFrame) -> pd.DataFrame:
+    """`links` with `flows`, how many flows sent data packets into a link, and `largest`, the largest one's share of them (NaN: none)."""
+    data = use[use["data"] > 0].groupby("link")["data"].agg(["size", "max", "sum"]).reindex(links["link"])
+    return links.assign(flows=data["size"].fillna(0).astype(int).to_numpy(), largest=(data["max"] / data["sum"]).to_numpy())
 
 
 def busiest(links: pd.DataFrame, top: int) -> pd.DataFrame:

@@ -200,6 +200,7 @@ def figure_html(name: str, results, title: dict, caption: tuple[str, str], claim
 <h4><span id="of-{name}">{heading or name}</span> <a class="anchor" href="#{name}">{name}</a></h4>
 <p class="finding">{e(finding)}</p><p class="setup">{"<br>".join(map(e, setup))}</p>
 <div class="choices"></div>
+<p class="hint" hidden>Wider than its place: scroll the chart sideways, or enlarge it.</p>
 <div class="box"><div class="chart" role="img" aria-label="Chart: {e(finding)}. Its values are in the table below."></div>
 <noscript><img src="../figures/{name}.svg" alt="{e(" ".join([finding, *setup]))}"></noscript></div>
 <p class="files"><button type="button" class="enlarge" aria-label="Enlarge {name}">Enlarge</button> {files}</p>
@@ -211,19 +212,35 @@ def figure_html(name: str, results, title: dict, caption: tuple[str, str], claim
 
 
 def docs_html(results) -> str:
-    """The docstrings of the schemes that tables of figures name, folded up: they are here also where the checkout is not."""
-    items = []
-    for path, (names, text) in results.docs.items():
-        file = docstrings.link(path, results.folder / "report")
-        items.append(
-            f'<details><summary>{e(", ".join(names))}</summary><div id="{docstrings.anchor(path)}"><p><a href="{e(file)}">{e(path)}</a></p>'
-            f'<pre class="docstring">{e(text)}</pre></div></details>'
+    """Every scheme that a figure shows: keys, what it does, paper; and, folded up, the docstrings, which are here where no checkout is."""
+    rows, files = [], {}
+    for name, (keys, path, text) in results.described.items():
+        files.setdefault(path, []).append(name)
+        title = f'<a href="#{docstrings.anchor(path)}">{e(name)}</a>' if text else e(name)
+        more = ", ".join(f"{k}: {v if isinstance(v, str) else json.dumps(v)}" for k, v in keys.items() if k != "kind")
+        kind = f"<code>{e(keys['kind'])}</code>{e(f' ({more})') if more else ''}"
+        does, rule = docstrings.in_a_line(keys["kind"], text), docstrings.first_sentence(text)
+        cells = {"kind": kind, "what it does": e(does), "rule, paper": e(rule)}
+        rows.append(
+            f'<tr role="row"><th scope="row" role="rowheader">{swatch(results.schemes[name])} {title}</th>'
+            + "".join(f'<td role="cell" data-is="{column}">{cell}</td>' for column, cell in cells.items())
+            + "</tr>"
         )
-    if not items:
+    if not rows:
         return ""
+    items = "".join(
+        f'<details><summary>{e(", ".join(files[path]))}</summary><div id="{docstrings.anchor(path)}">'
+        f'<p><a href="{e(docstrings.link(path, results.folder / "report"))}">{e(path)}</a></p>'
+        f'<pre class="docstring">{e(text)}</pre></div></details>'
+        for path, text in results.docs.items()
+    )
+    titles = ("scheme", "kind (keys)", "what it does", "rule, paper")
+    head = "".join(f'<th scope="col" role="columnheader">{title}</th>' for title in titles)
     return (
         '<section id="schemes" aria-labelledby="schemes-title"><h2 id="schemes-title">Schemes</h2>'
-        f"<p>What the files that implement them say: rule, paper, choices.</p>{''.join(items)}</section>"
+        "<p>Every scheme that a figure shows. Names lead to what the files that implement them say: rule, paper, choices.</p>"
+        f'<table class="verdicts" role="table"><thead role="rowgroup"><tr role="row">{head}</tr></thead>'
+        f'<tbody role="rowgroup">{"".join(rows)}</tbody></table>{items}</section>'
     )
 
 

@@ -18,16 +18,16 @@ from pathlib import Path
 from string import Template
 
 from ofancore import docstrings
+from ofancore.balancers import BALANCERS
 from ofancore.config import ROOT, Config, load_config
 from ofancore.errors import OfanError
 from ofancore.figures import ANEW, MissingRun
 from ofancore.files import write_file
-from ofancore.palette import STYLES, Style, name_of, style
+from ofancore.palette import STYLES, Style, know, name_of, style
 from ofancore.provenance import embedded, report_record
 from ofancore.reading import parse_json
 from ofancore.report_charts import DARK, LIGHT, adapted, dark_colours, schemes_in, spec_in
 from ofancore.report_html import (
-    DESCRIBED,
     VERDICTS,
     categories_of,
     claims_html,
@@ -50,12 +50,14 @@ class Unreadable(OfanError):
 
 
 def contents(config: Config) -> dict:
-    """What of a config the page shows, as plain JSON: figures, experiments, and which experiments a claim's checks measure."""
+    """What of a config the page shows, as plain JSON: figures, experiments, schemes, which experiments a claim's checks measure."""
     return {
         "results": config.results,
         "figures": {name: {"category": f.category, "experiments": f.experiments, "more": f.more} for name, f in config.figures.items()},
         "experiments": {name: {"about": e.about, "schemes": e.schemes} for name, e in config.experiments.items()},
         "animation": config.animation,
+        "names": config.names(),
+        "schemes": config.schemes,
         "claims": {key: sorted({check.experiment for check in claim.checks}) for key, claim in config.claims.items()},
     }
 
@@ -82,13 +84,15 @@ class Results:
 
     def __init__(self, folder: Path, plan: dict, captions: Path | None = None):
         self.folder, self.plan, self.captions = folder, plan, captions or CAPTIONS
-        labels = [*STYLES, *(label for e in plan["experiments"].values() for label in e["schemes"])]
-        self.known: dict[str, Style] = {name_of(label): style(label) for label in dict.fromkeys(labels)}
+        know(plan.get("names", {}))
+        labels = dict.fromkeys([*STYLES, *(label for e in plan["experiments"].values() for label in e["schemes"])])
+        self.known: dict[str, Style] = {name_of(label): style(label) for label in labels}
         self.specs = {name: self._spec(name) for name in plan["figures"]}
         self.claims = self._json("claims.json") if plan["claims"] else None
         shown = {name for spec in self.specs.values() for name in schemes_in(spec, self.known)}
         self.schemes = {name: s for name, s in self.known.items() if name in shown}
-        self.docs = self._docs()
+        self.described = self._described(labels)
+        self.docs = {path: text for _, path, text in self.described.values() if text}
 
     def _text(self, *path: str) -> str:
         file = self.folder.joinpath(*path)
@@ -109,16 +113,14 @@ class Results:
         except ValueError as error:
             raise Unreadable(f"{self.folder / 'figures' / name}.html: not readable ({error}); {ANEW}") from None
 
-    def _docs(self) -> dict[str, tuple[list[str], str]]:
-        """File that describes schemes in a table of a figure -> (their names, its docstring)."""
-        found: dict[str, tuple[list[str], str]] = {}
-        for figure in self.plan["figures"]:
-            for row in csv.DictReader(self._text("tables", f"{figure}.csv").splitlines()):
-                path, name = row.get(DESCRIBED), name_of(row.get("label") or "")
-                if path and path not in found and (text := docstrings.docstring(path)):
-                    found[path] = ([], text)
-                if path in found and name not in found[path][0]:
-                    found[path][0].append(name)
+    def _described(self, labels) -> dict[str, tuple[dict, str, str]]:
+        """Name of a scheme that a figure shows -> its keys (`balancer`), the file that describes it, that file's docstring."""
+        found = {}
+        for label in labels:
+            keys = self.plan["schemes"].get(label) or ({"kind": label} if label in BALANCERS else None)
+            if keys and (name := name_of(label)) in self.schemes:
+                path = docstrings.described_in(keys["kind"], keys.get("module"))
+                found[name] = (keys, path, docstrings.docstring(path) if path else "")
         return found
 
     def caption(self, name: str) -> tuple[str, str]:

@@ -175,5 +175,5 @@ def decades(low: float, high: float) -> list[float]:
     return [round(i * step, 12) for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
-def panel_title(text: str, offset: int = 8) -> alt.TitleParams:
+def panel_title(text: str | list[str] | alt.ExprRef, offset: int = 8) -> alt.TitleParams:
     return alt.TitleParams(text, fontSize=12, anchor="start", frame="group", offset=offset)

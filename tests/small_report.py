@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ofancore import charts, claims
+from ofancore import charts, claims, palette
 from ofancore.charts import Axis
 from ofancore.config import Claim
 from ofancore.docstrings import described_in, link
@@ -32,6 +32,8 @@ PLAN = {
         "league": {"about": "All.", "schemes": ["ecmp", "ofan"]},
     },
     "animation": True,
+    "names": {"mine": "mine"},
+    "schemes": {"ecmp": {"kind": "ecmp"}, "ops": {"kind": "ops", "labels": 64}, "ofan": {"kind": "ofan"}, "mine": {"kind": "mine"}},
     "claims": {"C1": ["sweep"], "C2": []},
 }
 CAPTIONS = {
@@ -56,6 +58,7 @@ def table(labels=SCHEMES, over=(64, 256, 1024)) -> pd.DataFrame:
 
 def drawn(folder: Path) -> dict:
     """Name -> (chart, its table), for results in `folder`."""
+    palette.know(PLAN["names"])
     many, one = table(), table(over=(64,))
     laws = pd.DataFrame({"m": [64, 1024], "y": [8.0, 32.0], "law": "a law"})
     message, queue = Axis("message (packets)", log=True), Axis("queue (packets)", log=True)
@@ -71,7 +74,9 @@ def drawn(folder: Path) -> dict:
         cells[list(quantity.columns)] = 10**i * cells[["mean", "low", "high"]].to_numpy()
     links = [link(described_in(x), folder / "figures") for x in ranked]
     heats = [names(ranked, links), heat(cells, ranked, "setting", QUANTITIES, "CCT")]
-    league = charts.figure([in_a_row([*heats, column(known, ranked, "mean", "state (B)")])], "A league", "made up", columns=1)
+    costs = [column(known, ranked, "mean", title) for title in ("state (B)", "largest queue (packets)", "dropped (%)", "reordered (%)")]
+    # As wide as two panels, and too wide for a phone.
+    league = charts.figure([in_a_row([*heats, *costs]), in_a_row([heats[0], *costs])], "A league", "made up", columns=2)
     described = one.assign(described_in=[described_in(x) for x in one["label"]])
     return {
         "lines_f": (charts.figure(panels, "Queues grow\nwith the message", ["made up", "3 seeds"]), many),

@@ -6,6 +6,8 @@ const DATA = JSON.parse(byId("data").textContent);
 const FONT = '"Liberation Sans", Arial, Helvetica, sans-serif';
 const LEAST_PANEL = 130; // pixels; on a narrower screen the chart is scrolled
 const NARROWED = 0.7; // panels side by side are made narrower down to this; more, and they go below each other
+const SHRUNK = 0.85; // a chart that is still a little too wide is made smaller as a whole, down to this; more, and it is scrolled
+const PHONE = 500; // pixels; on a narrower screen legends have one column and titles of panels are broken
 const is = (button) => button.getAttribute("aria-pressed") === "true";
 const press = (button, value) => button.setAttribute("aria-pressed", String(value));
 const toggles = all("button[data-scheme]");
@@ -48,8 +50,9 @@ function darkened(spec) {
 const panels = (spec) => (spec.concat ?? [spec]).filter((panel) => typeof panel.width === "number");
 const across = (spec) => Math.min(spec.columns ?? 1, spec.concat?.length ?? 1);
 
-/** A panel that begins a row needs the names that stood to the left of the whole row. */
+/** A panel that begins a row needs the names that stood to the left of the whole row; a row of panels has its own. */
 function withNames(panel) {
+  if (panel.hconcat || panel.vconcat) return;
   for (const [{ encoding = {} }] of nodes(panel)) if (encoding.y?.axis?.labels === false) encoding.y.axis.labels = true;
 }
 
@@ -80,6 +83,24 @@ function apart({ concat, columns, resolve, params, ...rest }) {
     const own = params.map((param) => (param.views ? { ...param, views: param.views.filter((name) => text.includes(name)) } : param));
     return { ...rest, ...panel, params: [...(panel.params ?? []), ...own.filter((param) => !param.views || param.views.length)] };
   });
+}
+
+const broken = (text, letters) => text.split(" ").reduce((lines, word) => {
+  const last = lines.at(-1);
+  return last && last.length + word.length < letters ? [...lines.slice(0, -1), last + " " + word] : [...lines, word];
+}, []);
+
+/** For a narrow screen: titles of panels in lines that fit, and legends of one column. */
+function slim(spec, room) {
+  const out = structuredClone(spec);
+  for (const panel of panels(out)) {
+    const { title } = panel, text = title?.text ?? title;
+    if (typeof text === "string") panel.title = { ...(title.text ? title : {}), text: broken(text, Math.floor((room - 150) / 7)) };
+    for (const [{ encoding = {} }] of nodes(panel)) {
+      for (const { legend } of Object.values(encoding)) if (legend?.columns > 1) legend.columns = 1;
+    }
+  }
+  return out;
 }
 
 /** Axes of numbers that can be zoomed and moved. Lines are cut where the panel ends; the names beside it stay where they are. */
@@ -153,20 +174,49 @@ function stacked(charts) {
 }
 
 /** A chart in as many columns as there is room for, its panels narrower if that helps, and apart where there is room for one. */
-async function fitted(spec, room) {
+async function fitted(given, room) {
+  const spec = room < PHONE ? slim(given, room) : given;
   const widths = panels(spec).map((panel) => panel.width), narrowest = Math.min(...widths);
   let columns = across(spec), made = await chartOf(sized(spec, columns));
-  while (made.width > room && widths.length) {
+  while (made.width > room && (widths.length || columns > 1)) {
     const narrower = 1 - (made.width - room + 4) / (columns * narrowest);
     const least = Math.min(1, Math.max(columns > 1 ? NARROWED : 0, LEAST_PANEL / Math.max(...widths)));
+    if (widths.length && (narrower >= least || (columns === 1 && !(spec.concat?.length > 1)))) {
+      made.finalize();
+      made = await chartOf(sized(spec, columns, Math.max(narrower, least)));
+      break;
+    }
     made.finalize();
-    if (narrower >= least || (columns === 1 && !(spec.concat?.length > 1))) return chartOf(sized(spec, columns, Math.max(narrower, least)));
-    if (columns > 2) made = await chartOf(sized(spec, --columns));
+    if (columns > 2 || !widths.length) made = await chartOf(sized(spec, --columns)); // rows of panels are not taken apart
     else {
       const charts = [];
       for (const panel of apart(spec)) charts.push(await fitted(panel, room));
       return stacked(charts);
     }
   }
+  made.element.classList.toggle("shrunk", made.width > room && made.width * SHRUNK <= room);
   return made;
+}
+
+/** Over a chart that is scrolled: a copy of the names that its rows of panels begin with, which stays in sight. */
+function pin(box) {
+  box.querySelector(".pinned")?.remove();
+  const svg = box.querySelector(".chart svg"), names = svg ? all('[aria-label="names of the rows"]', svg) : [];
+  if (!names.length || box.scrollWidth <= box.clientWidth + 1) return;
+  const pinned = document.createElement("div"), at = svg.getBoundingClientRect();
+  const width = Math.max(...names.map((panel) => panel.querySelector(".background").getBoundingClientRect().right)) - at.left + 4;
+  const copy = () => {
+    const whole = svg.cloneNode(true), { top } = svg.getBoundingClientRect();
+    for (const link of all("a", whole)) link.tabIndex = -1; // keys reach the names themselves
+    pinned.replaceChildren(whole);
+    const rows = names.map((panel) => panel.closest(".mark-group").parentElement.closest(".mark-group").getBoundingClientRect());
+    const shape = rows.map((row) => `M0 ${row.top - top}H${width + 1}V${row.bottom - top}H0Z`).join("");
+    const height = svg.clientHeight;
+    Object.assign(pinned.style, { width: width + "px", height: height + "px", marginBottom: -height + "px", clipPath: `path("${shape}")` });
+  };
+  pinned.className = "pinned";
+  pinned.ariaHidden = "true";
+  copy();
+  new MutationObserver(copy).observe(svg, { subtree: true, childList: true, attributes: true, characterData: true });
+  box.querySelector(".chart").prepend(pinned);
 }

@@ -44,6 +44,8 @@ async function draw(figure) {
     figure.dataset.drawn = "failed";
   }
   const scrolls = box.scrollWidth > box.clientWidth + 1;
+  pin(box);
+  figure.querySelector(".hint").hidden = !scrolls;
   if (scrolls) box.tabIndex = 0; else box.removeAttribute("tabindex");
   box.setAttribute("role", "group");
   box.setAttribute("aria-label", "Chart " + figure.id + (scrolls ? ", scrolls sideways" : ""));
@@ -174,6 +176,7 @@ async function enlarge(figure) {
   large = made;
   chart.replaceChildren(made.element);
   offer(figure, made, dialog.querySelector(".choices"));
+  pin(box);
 }
 for (const figure of figures) figure.querySelector(".enlarge").addEventListener("click", () => enlarge(figure));
 byId("close").addEventListener("click", () => dialog.close());

@@ -162,12 +162,13 @@ def test_a_scheme_of_ones_own_beside_built_in_ones(tmp_path):
     (scheme,) = re.findall(r'^```python\n("""my/scheme.py""".*?)^```', text, re.MULTILINE | re.DOTALL)
     (config,) = re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     (tmp_path / "my").mkdir()
-    (tmp_path / "my/scheme.py").write_text(scheme)
+    (tmp_path / "my/scheme.py").write_text(f"{scheme}\ntitle = 'Mine in figures'\n")
     (tmp_path / "config.yaml").write_text(config)
     shutil.copy(ROOT / "notebooks/figures/fig_message_size.ipynb", tmp_path / "notebooks/figures")
     assert "Simulating message_size: mine" in own.run()
     results = tmp_path / yaml.safe_load(config)["results"]
-    assert "mine" in (results / "figures/fig10_message_size.svg").read_text()
+    for file in ("figures/fig10_message_size.svg", "report/index.html"):
+        assert "Mine in figures" in (results / file).read_text()
     numbers = json.loads((results / "numbers/fig10_message_size.json").read_text())
     assert set(numbers["8 KiB" if "8 KiB" in numbers else "32 KiB"]["inflation_percent"]) == {"ops", "ofan", "mine"}
     assert "Nothing to be done" in own.run()
@@ -182,6 +183,35 @@ def test_a_scheme_of_ones_own_beside_built_in_ones(tmp_path):
     text = own.run(fails=True)
     assert "it writes to sw.free, which can only be read" in text
     assert "Simulating" not in text
+
+
+def test_runs_are_followed_packet_by_packet_for_the_figure_of_paths(tmp_path):
+    """Beside their raw files, which are not touched; the figure names what it read."""
+    there = Checkout(tmp_path)
+    shutil.copy(ROOT / "notebooks/figures/fig_paths.ipynb", tmp_path / "notebooks/figures")
+    config = json.loads(json.dumps(CONFIG)) | {"claims": {}}
+    failures = [{}, {"cables": [{"cable": "edge:0:0-agg:0:0"}], "convergence_ns": 0.0}]
+    scenario = {"fabric": {"radix": 4}, "workload": {"message_packets": 4}}
+    config["experiments"] = {"paths": {"about": "a", "scenario": scenario, "sweep": {"failures": failures}, "schemes": ["ops", "ofan"]}}
+    config["seeds"] = 1
+    config["figures"] = {
+        "paths": {"notebook": "fig_paths", "category": "a", "experiments": ["paths"], "more": ["_links.csv", "_pairs.csv"]}
+    }
+    there.configure(config)
+    text = there.run()
+    assert sorted(re.findall(r"Following the packets of paths: (\w+)", text)) == ["ofan", "ops"]
+    assert "[5/5]" in text  # two groups, which are run and followed, and the figure
+    made = sorted(path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out/paths").rglob("*.parquet"))
+    assert made == [f"paths/paths/{label}/{name}.parquet" for label in ("ofan", "ops") for name in ("flows", "links")]
+    assert "Nothing to be done" in there.run()
+    command = [sys.executable, "-m", "ofancore", "explain", "out/figures/paths.svg", "--json"]
+    done = subprocess.run(command, cwd=tmp_path, env=there.environment, capture_output=True, text=True, check=True)
+    assert set(made) <= set(json.loads(done.stdout)["inputs"])
+    before = there.raw()
+    for path in [*(tmp_path / "out/paths/paths/ops").glob("*.parquet"), tmp_path / "out/figures/paths.svg"]:
+        path.unlink()
+    assert re.findall(r"Following the packets of paths: (\w+)", there.run()) == ["ops"]
+    assert there.raw() == before
 
 
 def planned(checkout: Checkout, edited: str) -> dict[str, int]:

@@ -41,6 +41,36 @@ def test_no_two_schemes_look_alike_and_none_by_colour_alone():
         assert len(set(marks)) == len(marks)
 
 
+@pytest.fixture
+def own_names(monkeypatch):
+    monkeypatch.setattr(palette, "NAMES", {})
+
+
+def test_schemes_of_ones_own_look_different_in_turn(own_names):
+    labels = [f"mine_{i}" for i in range(3 * len(palette.RESERVE))]
+    palette.know({label: label.title() for label in labels})
+    styles = [palette.style(label) for label in labels]
+    first = styles[: len(palette.RESERVE)]
+    assert len(first) >= 6
+    for get in (lambda s: s.colour, lambda s: (s.dash, s.marker)):
+        assert len(set(map(get, first))) == len(first)
+    assert len({(s.colour, s.dash, s.marker) for s in styles}) == len(styles)
+    assert not {s.colour for s in styles} & {s.colour for s in palette.STYLES.values()}
+    # told apart on a grey print as well, within each pair of neighbours
+    grey = sorted(map(palette.luminance, (s.colour for s in first)))
+    assert min(b - a for a, b in itertools.pairwise(grey)) > 0.01
+    assert palette.order([*labels[::-1], "unknown", "ofan"]) == ["ofan", *labels, "unknown"]
+
+
+def test_a_name_that_is_taken_is_told_apart(own_names):
+    palette.know({"a": "Mine", "b": "Mine", "c": "Ofan", "ofan": "another"})
+    assert [palette.name_of(x) for x in "abc"] == ["Mine", "Mine (b)", "Ofan (c)"]
+    assert palette.name_of("ofan") == "Ofan"
+    look = palette.style("b")
+    palette.know({"a": "Mine", "b": "Mine"})
+    assert palette.style("b") == look
+
+
 def test_contrast_is_that_of_the_definition():
     assert palette.contrast("#000000") == pytest.approx(21)
     assert palette.contrast("#ffffff") == 1
@@ -48,7 +78,7 @@ def test_contrast_is_that_of_the_definition():
 
 
 def test_words_can_be_read():
-    for colour in [style.colour for style in palette.STYLES.values()] + list(palette.OTHER):
+    for colour in [style.colour for style in palette.STYLES.values()] + [colour for colour, *_ in palette.RESERVE] + list(palette.OTHER):
         shade = palette.text_colour(colour)
         assert palette.contrast(shade) >= palette.READABLE
         assert shade == colour or palette.contrast(colour) < palette.READABLE

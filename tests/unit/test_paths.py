@@ -11,8 +11,11 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from ofancore import EngineError, OfanError, Scenario, ScenarioError, cli, glossary, linkmap, paths, simulate, watch
+from ofancore import EngineError, OfanError, Scenario, ScenarioError, cli, glossary, linkmap, path_files, paths, simulate, watch
 from ofancore.fabric import LINK_CLASSES
+from ofancore.figures import MissingRun, Source
+from ofancore.plan import Group, simulate_group
+from ofancore.result import write_table
 
 DATA, ACK = 4096 + 62, 64  # bytes
 RADIX_4 = {"radix": 4}  # 16 hosts: pods of two edge switches with two hosts each, two uplinks a switch
@@ -273,6 +276,103 @@ def test_the_map_has_a_panel_a_stage_and_one_scale():
     many = pd.concat([runs["ofan"]] * 400, ignore_index=True)
     with pytest.raises(OfanError, match="up to 5,000 links, not 6,400"):
         linkmap.link_map({"ofan": many}, "finding", "setup")
+
+
+def test_the_spread_of_a_stage_is_that_of_its_links():
+    _, links, _ = run(balancer={"kind": "ecmp"}, workload={"kind": "permutation", "message_packets": 4})
+    spread = paths.spread(links).set_index("stage")
+    assert list(spread.index) == list(paths.STAGES)
+    for stage in paths.STAGES:
+        loads = np.sort(links.loc[links["stage"] == stage, "over_mean"])
+        assert list(spread.loc[stage]) == [loads[0], loads[2], loads[14], loads[15]]  # 10% is 1.5 links from the first
+
+
+def test_a_link_says_how_many_flows_it_carried_and_the_largest_share():
+    pairs = pairs_of((0, 15), (1, 14), packets=8)
+    _, links, use = run(balancer={"kind": "ecmp"}, workload=pairs)
+    table = paths.per_link(use, links)
+    assert list(table.drop(columns=["flows", "largest"])) == list(links)
+    for row in table.itertuples():
+        sent = use.loc[(use["link"] == row.link) & (use["data"] > 0), "data"]
+        assert row.flows == len(sent)
+        assert np.isnan(row.largest) if sent.empty else row.largest == sent.max() / sent.sum()
+    assert table["flows"].max() <= 2
+    assert table.loc[table["stage"] == "host_edge", "flows"].sum() == 2
+
+
+def test_one_map_shows_any_of_many_runs():
+    runs = {}
+    for name, failures in (("healthy", {}), ("broken", {"cables": [{"cable": "edge:0:0-agg:0:1"}], "convergence_ns": 0.0})):
+        _, links, use = run(balancer={"kind": "ofan"}, failures=failures, workload={"kind": "permutation", "message_packets": 4})
+        runs[name] = paths.per_link(use, links)
+    chart = linkmap.chosen_map(runs).add_params(linkmap.choice(list(runs), "broken")).to_dict()
+    assert [(p["value"], p["bind"]["options"]) for p in chart["params"] if p["name"] == linkmap.CHOICE] == [("broken", list(runs))]
+    assert [panel["title"]["text"] for panel in chart["hconcat"]] == list(linkmap.TITLES.values())
+    (rows,) = chart["datasets"].values()
+    for i, links in enumerate(runs.values()):
+        inner = links[links["class"].isin(paths.BETWEEN_SWITCHES)]
+        assert [row["load_of"][i] for row in rows] == pytest.approx(list(inner["over_mean"]), rel=5e-3)
+        assert [row["flows_of"][i] for row in rows] == list(inner["flows"])
+    assert {(row["cable"], tuple(row["dead_in"])) for row in rows if row["dead_in"]} == {("edge:0:0-agg:0:1", (1,))}
+
+
+# --- files of the pipeline
+
+
+GROUP = Group("few", "ecmp", {"fabric": RADIX_4, "workload": pairs_of((0, 15), packets=4)}, {"kind": "ecmp"}, {}, [], 2)
+
+
+@pytest.fixture
+def kept(tmp_path):
+    """A results folder with the raw runs of a group, and their tables beside them."""
+    write_table(simulate_group(GROUP), GROUP.raw_path(tmp_path))
+    path_files.make(GROUP, tmp_path)
+    return tmp_path
+
+
+def test_a_figure_reads_who_was_on_which_link(kept):
+    links, flows = Source(str(kept), [GROUP]).paths("few")
+    assert list(links) == ["digest", *glossary.PATH_LINKS, *glossary.LINK_ROWS, "label"]
+    assert list(flows) == ["digest", *glossary.USE, "label"]
+    assert set(links["label"]) | set(flows["label"]) == {"ecmp"}
+    for seed, digest in enumerate(dict.fromkeys(links["digest"])):
+        result, its_links, its_use = run(balancer={"kind": "ecmp"}, workload=pairs_of((0, 15), packets=4), seed=seed)
+        assert digest == result.scenario.digest
+        for table, own in ((links, its_links), (flows, its_use)):
+            found = table[table["digest"] == digest].drop(columns=["digest", "label"]).reset_index(drop=True)
+            pd.testing.assert_frame_equal(found, own, check_dtype=False)
+
+
+def test_opened_by_hand_a_figure_makes_the_tables_itself(tmp_path):
+    links, flows = Source(str(tmp_path), [GROUP], simulate=True).paths("few")
+    assert len(links) == 2 * 6 * 16
+    assert len(flows) > 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_same_runs_give_the_same_files(kept):
+    before = [path.read_bytes() for path in path_files.files(GROUP, kept)]
+    path_files.make(GROUP, kept)
+    assert [path.read_bytes() for path in path_files.files(GROUP, kept)] == before
+
+
+def test_tables_that_are_missing_damaged_or_of_other_runs_are_refused(kept):
+    links, flows = path_files.files(GROUP, kept)
+    whole = flows.read_bytes()
+
+    def refusal():
+        with pytest.raises(MissingRun) as caught:
+            Source(str(kept), [GROUP]).paths("few")
+        return str(caught.value)
+
+    flows.write_bytes(whole[:-9])
+    assert refusal().startswith(f"{flows}: not readable (")
+    table = pd.read_parquet(links)
+    table[table["digest"] == table["digest"].iloc[0]].to_parquet(links)
+    flows.write_bytes(whole)
+    assert refusal() == f"{links}: of other runs than the raw file has; delete it and run the pipeline again"
+    links.unlink()
+    assert refusal() == f"{links}: missing; the pipeline makes it"
 
 
 # --- the command

@@ -75,7 +75,7 @@ def test_figures_named_are_those_of_the_config():
     table = README[README.index("## Claims") : README.index("## Reading the results")]
     named = set(
         re.findall(
-            r"`(fig\d\w+|pofan_pipes|switch_state|p4_resources|open_choices|constants|peers|league|moe_skew|partial_deployment|rails)`",
+            r"`(fig\d\w+|pofan_pipes|switch_state|p4_resources|open_choices|constants|peers|league|paths|moe_skew|partial_deployment|rails)`",
             table,
         )
     )

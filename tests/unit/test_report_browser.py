@@ -320,6 +320,40 @@ def test_a_narrow_screen_scrolls_charts_and_not_the_page(at, width):
         assert words(at, "dots_f").count("ECMP") == 0
 
 
+def test_rows_of_panels_go_below_each_other_where_they_do_not_fit(at):
+    rows = "new Set([...document.querySelectorAll('#heat_f .chart svg text')].filter(t => t.textContent === 'Ofan').map(t =>"
+    rows += " Math.round(t.getBoundingClientRect().top))).size"
+    at.resize(1440, 900)
+    at.until(DRAWN)
+    assert at.run(rows) == 1
+    assert at.run("document.querySelector('#heat_f .hint').hidden")
+    at.resize(768, 900)
+    at.until(DRAWN)
+    assert at.run(rows) == 2
+    assert at.run("(b => b.scrollWidth <= b.clientWidth)(document.querySelector('#heat_f .box'))")
+    assert at.run("document.querySelectorAll('#heat_f .pinned').length") == 0
+
+
+def test_names_stay_in_sight_where_a_chart_is_scrolled(at):
+    at.resize(390, 800, phone=True)
+    at.until(DRAWN)
+    assert not at.run("document.querySelector('#heat_f .hint').hidden")
+    assert at.run("document.querySelector('#dots_f .hint').hidden")
+    left = "document.querySelector('#heat_f {} svg').getBoundingClientRect().left"
+    at.run("document.querySelector('#heat_f .box').scrollLeft = 100")
+    at.until(f"Math.abs({left.format('.chart > :not(.pinned)')} + 100 - {left.format('.pinned')}) < 1")
+    # the whole row is covered, down from the titles of its panels
+    covered = "(b => document.elementFromPoint(b.left + 40, b.top + {}).closest('.pinned'))"
+    covered += "(document.querySelector('#heat_f .pinned svg').getBoundingClientRect())"
+    at.run("document.querySelector('#heat_f').scrollIntoView({behavior: 'instant'})")
+    assert at.run(f"Boolean({covered.format(12)}) && Boolean({covered.format(70)})")
+    named = "[...document.querySelectorAll('#heat_f .pinned text')].map(t => t.textContent)"
+    assert "ECMP" in at.run(named)
+    click(at, scheme("ECMP"))
+    at.until(f"!{named}.includes('ECMP') && {named}.includes('Ofan')")
+    click(at, scheme("ECMP"))
+
+
 def test_readers_of_screens_find_their_way(at):
     nodes = [n for n in at("Accessibility.getFullAXTree")["nodes"] if not n["ignored"]]
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 import small_report
 
-from ofancore import cli, palette, report_page
+from ofancore import cli, docstrings, palette, report_page
+from ofancore.balancers import BALANCERS
 from ofancore.config import load_config
 from ofancore.errors import OfanError
 from ofancore.figures import MissingRun
@@ -100,7 +101,7 @@ def test_schemes_are_known_by_their_names_and_laws_are_none(folder):
 
 def test_colours_are_seen_and_words_are_read_on_both_grounds():
     dark, light = DARK["ground"], LIGHT["ground"]
-    colours = [style.colour for style in palette.STYLES.values()] + list(palette.OTHER)
+    colours = [style.colour for style in palette.STYLES.values()] + [colour for colour, *_ in palette.RESERVE] + list(palette.OTHER)
     for colour in colours:
         assert palette.contrast(lightened(colour), dark) >= SEEN
         assert lightened(colour) == colour or palette.contrast(colour, dark) < SEEN
@@ -231,13 +232,31 @@ def test_a_scheme_leads_to_its_docstring_in_the_checkout_and_in_the_page(folder,
     assert '<a href="../tables/heat_f_cells.csv">heat_f_cells.csv</a>' in figure
 
 
+def test_every_scheme_that_a_figure_shows_is_listed(text):
+    section = text[text.index('<section id="schemes"') :].split("</section>")[0]
+    rows = re.findall(r"<tr role=\"row\"><th scope=\"row\".*?</tr>", section)
+    assert [re.sub("<.*?>", "", row.split("</th>")[0]).strip() for row in rows] == ["ECMP", "OPS (host random)", "Ofan", "mine"]
+    ops, mine = rows[1], rows[3]
+    assert '<td role="cell" data-is="kind"><code>ops</code> (labels: 64)</td>' in ops
+    assert html.escape((BALANCERS["ops"].__doc__ or "").split("\n")[0]) in ops
+    # whole sentences, over lines and past abbreviations
+    for kind in BALANCERS:
+        sentence = docstrings.first_sentence(docstrings.docstring(docstrings.described_in(kind)))
+        assert sentence.endswith(".")
+        assert sentence.count("(") == sentence.count(")")
+    assert "Dixit et al., INFOCOM 2013" in ops
+    assert "href" not in mine
+    for inside in re.findall(r'href="#(doc-[\w-]+)"', section):
+        assert section.count(f'id="{inside}"') == 1
+
+
 def test_names_in_a_chart_lead_to_docstrings_that_the_page_holds(folder):
     """In the figure's own files a name leads to the file; in the page to what the page quotes of it."""
     made = results(folder)
     svg = (folder / "figures" / "heat_f.svg").read_text()
     for link in re.findall(r'xlink:href="([^"]*)"', svg):
         assert (folder / "figures" / link).resolve().parent == ROOT / "ofancore/balancers"
-    assert len(re.findall(r'xlink:href="[^"]*balancers/ofan\.py"', svg)) == 1
+    assert len(re.findall(r'xlink:href="[^"]*balancers/ofan\.py"', svg)) == 2  # in both of its rows
     found = re.search(r'id="spec-heat_f">(.*?)</script>', page(made))[1]
     links = {row["href"] for rows in json.loads(found)["datasets"].values() for row in rows if "href" in row}
     assert links == {"#doc-ofancore-balancers-ecmp", "#doc-ofancore-balancers-ops", "#doc-ofancore-balancers-ofan"}

@@ -25,6 +25,7 @@ except OfanError as refusal:
     raise WorkflowError(str(refusal))
 
 RESULTS = CONFIG.results
+NAMES = list(CONFIG.names().items())  # of schemes of one's own; their order says how they look
 # What figures name as their origin, relative to the checkout if it is in it. Not among the params: it makes no figure stale.
 CONFIG_FILE = os.path.relpath(workflow.configfiles[-1]) if workflow.configfiles else ""
 PYTHON = sys.executable
@@ -47,8 +48,8 @@ def digest(*names):
 
 
 DRAWING = digest(
-    "charts.py", "constants.py", "docstrings.py", "figures.py", "heatmap.py", "ladder.py", "league.py", "metrics.py", "notebook.py",
-    "palette.py", "plan.py", "saving.py", "theme.py", "theory.py", "p4/resources.py", *PEERS, "provenance.py",
+    "charts.py", "constants.py", "docstrings.py", "figures.py", "heatmap.py", "ladder.py", "league.py", "linkmap.py", "metrics.py",
+    "notebook.py", "palette.py", "path_files.py", "paths.py", "pathplot.py", "plan.py", "saving.py", "theme.py", "theory.py", "p4/resources.py", *PEERS, "provenance.py",
 )
 JUDGING = digest("claims.py", "figures.py", "metrics.py", "plan.py", "p4/resources.py")
 
@@ -59,7 +60,8 @@ def raw_files(experiments):
 
 def source_of(experiments):
     """What a notebook or the claims must find under `results`, as JSON (see ofancore.figures.Source)."""
-    return json_text({"results": RESULTS, "groups": [json.loads(g.to_json()) for g in CONFIG.groups(experiments)]})
+    names = {"names": NAMES} if NAMES else {}
+    return json_text({"results": RESULTS, "groups": [json.loads(g.to_json()) for g in CONFIG.groups(experiments)], **names})
 
 
 def begin_progress():
@@ -68,6 +70,7 @@ def begin_progress():
 
     made = {Path(path) for job in workflow.dag.needrun_jobs() for path in job.output}
     runs = {group.name: seconds(group) for group in CONFIG.groups() if group.raw_path(RESULTS) in made}
+    runs |= watch_jobs(made)
     figures = {figure: NOTEBOOK_SECONDS for figure in CONFIG.figures if Path(RESULTS, "figures", f"{figure}.svg") in made}
     try:
         begin(RESULTS, runs | figures, workflow.cores or 1)

@@ -9,7 +9,7 @@ for figure, block in CONFIG.figures.items():
         input:
             notebook=f"notebooks/figures/{block.notebook}.ipynb",
             runs=raw_files(block.experiments),
-            reports=p4_reports_of(block.notebook),
+            more=[*p4_reports_of(block.notebook), *path_tables_of(block)],
         output:
             svg=report(
                 f"{RESULTS}/figures/{figure}.svg",
@@ -47,5 +47,5 @@ for figure, block in CONFIG.figures.items():
         shell:
             "{PYTHON:q} workflow/scripts/draw_figure.py {input.notebook:q} --figure {params.figure}"
             " --source {params.source:q} --parameters {params.parameters:q} --out {params.notebook:q}"
-            " --category {params.category:q} --config {CONFIG_FILE:q} --inputs {input.reports:q}"
+            " --category {params.category:q} --config {CONFIG_FILE:q} --inputs {input.more:q}"
             " --results {RESULTS:q} 2> {log:q}"
