@@ -9,6 +9,7 @@ NICs in any way, whatever a scheme does, so that all schemes are measured agains
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -82,6 +83,7 @@ def ready_times(t: Times, fabric: Fabric, flows: Flows, acks: bool = False) -> n
 
     A message takes `message_time`, its last ACK the way back besides, news of a flow elsewhere the time of an ACK; and all that a flow
     waits for at its source comes in over one link, packet by packet. By levels: all flows whose last dependency was in the level before.
+    Flows that need only some of several arrivals have their `soonest` times and stand in the first level.
     """
     n = len(flows)
     hops = fabric.hops(flows.src, flows.dst)
@@ -93,10 +95,17 @@ def ready_times(t: Times, fabric: Fabric, flows: Flows, acks: bool = False) -> n
     news = np.where(here, 0, t.back(fabric.hops(place, flows.src[later])))
     news += np.where((acked == 1) & carries[earlier], t.back(hops[earlier]), 0)
     comes_in = here & (acked == 0) & carries[earlier]
-    first = np.searchsorted(earlier, np.arange(n + 1))
     missing = np.bincount(later, minlength=n)
     ready, load, begins = np.zeros(n, np.int64), np.zeros(n, np.int64), np.full(n, np.iinfo(np.int64).max)
     delay = np.rint(flows.delay_ns * TICKS_PER_NS).astype(np.int64)
+    if len(flows.after_some):
+        some = np.unique(flows.after_some[:, 1])
+        missing[flows.after_some[:, 1]] = flows.after_some[:, 3]
+        ready[some] = soonest(earlier, later, whole[earlier] + news, missing, delay)[some] - delay[some]
+        missing[some] = 0
+        sure = missing[later] > 0
+        earlier, later, news, comes_in = earlier[sure], later[sure], news[sure], comes_in[sure]
+    first = np.searchsorted(earlier, np.arange(n + 1))
     level, seen = np.flatnonzero(missing == 0), 0
     while len(level):
         seen += len(level)
@@ -117,6 +126,33 @@ def ready_times(t: Times, fabric: Fabric, flows: Flows, acks: bool = False) -> n
     return ready
 
 
+def soonest(earlier: np.ndarray, later: np.ndarray, takes: np.ndarray, missing: np.ndarray, delay: np.ndarray) -> np.ndarray:
+    """int64[n_flows]: the start of each flow that begins `delay` after the first `missing` of its arrivals, in order of time.
+
+    Arrivals (int64[n] each): at `later`, `takes` ticks after the start of `earlier`. ValueError for flows that never start.
+    """
+    order = np.lexsort((takes, earlier))
+    earlier, later, takes = earlier[order], later[order], takes[order]
+    new = np.flatnonzero(np.append(True, (np.diff(earlier) != 0) | (np.diff(takes) != 0))[: len(earlier)])  # arrive at one time
+    ends, first = np.append(new[1:], len(earlier)), np.searchsorted(earlier[new], np.arange(len(missing) + 1))
+    left, start = missing.copy(), np.full(len(missing), -1)
+    begin, time, coming = np.flatnonzero(left == 0), 0, []
+    while True:
+        start[begin] = time + delay[begin]
+        for flow in begin.tolist():
+            for at in range(first[flow], first[flow + 1]):
+                heapq.heappush(coming, (start[flow] + takes[new[at]], at))
+        if not coming:
+            break
+        time, at = heapq.heappop(coming)
+        hear = later[new[at] : ends[at]]
+        np.subtract.at(left, hear, 1)
+        begin = np.unique(hear[(left[hear] <= 0) & (start[hear] < 0)])
+    if (start < 0).any():
+        raise ValueError("flows wait for each other in a circle")
+    return start
+
+
 def chain_bound(t: Times, fabric: Fabric, flows: Flows, acks: bool = False, ready: np.ndarray | None = None) -> int:
     """The longest path through messages and computations, up to the last ACK; `ready`: the `ready_times` if known."""
     hops = fabric.hops(flows.src, flows.dst)
@@ -135,11 +171,20 @@ def of_servers(t: Times, fabric: Fabric, flows: Flows) -> tuple[Times, Fabric, F
 
 
 def part(flows: Flows, which: np.ndarray) -> Flows:
-    """Some flows (ascending indices) with what they wait for among themselves, without delays."""
+    """Some flows (ascending indices) with what they wait for among themselves, without delays.
+
+    Of what they need some of, the arrivals of other flows count as having happened.
+    """
     place = np.full(len(flows), -1)
     place[which] = np.arange(len(which))
     after, acked = (pairs[(pairs >= 0).all(axis=1)] for pairs in (place[flows.after], place[flows.after_acked]))
-    return Flows(flows.src[which], flows.dst[which], flows.packets[which], after, flows.open_flows, after_acked=acked)
+    some = flows.after_some
+    if len(some):
+        ends = place[some[:, :2]]
+        outside = np.bincount(some[ends[:, 0] < 0, 1], minlength=len(flows))
+        some = np.column_stack([ends, some[:, 2], some[:, 3] - outside[some[:, 1]]])[(ends >= 0).all(axis=1)]
+        some = some[some[:, 3] > 0]
+    return Flows(flows.src[which], flows.dst[which], flows.packets[which], after, flows.open_flows, after_acked=acked, after_some=some)
 
 
 def pattern(flows: Flows) -> str:

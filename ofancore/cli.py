@@ -100,7 +100,9 @@ def _parser() -> argparse.ArgumentParser:
     bench.add_argument("--balancer", action="append", metavar="KIND", help="this one in place of ofan and ops (repeatable)")
     bench.set_defaults(call=_bench)
 
-    sub.add_parser("warmup", help="compile the engine and store it on disk").set_defaults(call=_warmup)
+    warmup = sub.add_parser("warmup", help="compile the engine and store it on disk")
+    warmup.add_argument("--threads", type=int, default=1, help="more than 1: the engine that shares a run among threads")
+    warmup.set_defaults(call=_warmup)
     sub.add_parser("source-digest", help="print the digest of the sources that raw runs depend on").set_defaults(call=_digest)
     check = sub.add_parser("check-config", help="validate a pipeline config")
     check.add_argument("config")
@@ -318,7 +320,7 @@ def _warmup(args) -> int:
     from ofancore.scenario import Scenario
     from ofancore.simulation import simulate
 
-    simulate(Scenario.from_dict({"fabric": {"radix": 4}, "workload": {"message_packets": 1}}))
+    simulate(Scenario.from_dict({"fabric": {"radix": 4}, "workload": {"message_packets": 1}}), threads=args.threads)
     return 0
 
 

@@ -37,7 +37,9 @@ MOST_SCHEMES = 4  # side by side
 MOST_HOPS = 200_000_000  # packet-hops of a scheme's run
 HOPS_PER_S = 10e6  # of one core that stops to look at queues, for estimates
 SAMPLES = 100  # times at which the links of a run are looked at, up to twice as many
-PATIENCE = 20  # times the ideal time after which a run is stopped
+PATIENCE = 20  # times the ideal time after which a run is stopped; if that is more than
+LONG_NS = 2e6  # then after so long, but not before
+LEAST_PATIENCE = 5  # times the ideal time
 # In place of the workloads' own defaults, so that an answer takes seconds: parameters for those that have them, and message sizes.
 SHORTER = {"steps": 4, "tokens": 32}
 SMALLER = {"all_to_all": 4, "ring_all_reduce": 2, "halving_doubling": 8}
@@ -87,7 +89,7 @@ def scenarios_of(asked: Asked) -> dict[str, Scenario]:
 
 
 def bounded(scenarios: dict[str, Scenario]) -> tuple[dict[str, Scenario], float, dict[str, Inputs]]:
-    """(the scenarios with a time limit of `PATIENCE` ideal times, estimated seconds of one core, the first one prepared).
+    """(the scenarios with the time limit of `patience_ns`, estimated seconds of one core, the first one prepared).
 
     They differ in the balancer alone. ScenarioError for more than `MOST_HOPS` packet-hops a scheme: the packets' data and ACKs times the
     links on their paths.
@@ -100,10 +102,15 @@ def bounded(scenarios: dict[str, Scenario]) -> tuple[dict[str, Scenario], float,
         workload = inputs.scenario.workload
         key = "message_packets" if hasattr(workload, "message_packets") else "kind"
         raise ScenarioError(f"workload.{key}", getattr(workload, key), rule)
-    limit = max(PATIENCE * ns(inputs.ideal_ticks), 1.0)
+    limit = patience_ns(ns(inputs.ideal_ticks))
     limited = {kind: Scenario.from_dict({**s.to_dict(), "time_limit_ns": limit}) for kind, s in scenarios.items()}
     inputs.conf[c.TIME_LIMIT_AT] = ticks(limit)
     return limited, hops * len(scenarios) / HOPS_PER_S, {first: replace(inputs, scenario=limited[first])}
+
+
+def patience_ns(ideal_ns: float) -> float:
+    """When a run of such an ideal time is stopped: a long one sooner, in ideal times, than a short one, or timeouts would take seconds."""
+    return max(min(PATIENCE * ideal_ns, LONG_NS), LEAST_PATIENCE * ideal_ns, 1.0)
 
 
 def record_all(scenarios: dict[str, Scenario], prepared: dict[str, Inputs] | None = None) -> dict[str, Timeline]:

@@ -1,11 +1,12 @@
 """Write a workload's flows as a connection matrix of htsim (`workloads/connection_matrix.py` has the format).
 
-Messages are full packets of payload, start times those of the run, jitter included. What a flow waits for becomes a trigger: a oneshot
-of its one source, a barrier of several. A computation that takes no time, such as the gate between dispatch and combine of a mixture of
-experts, becomes what it waits for, and one that a host begins with a start time. Refused is what the format cannot say: other computations,
-delays after a wait, a limit to the flows that a host keeps open, a message that fires more than one trigger in the same way (as in halving
-and doubling: a connection's data starts all that waits for it, or counts for one barrier), and messages of 2 GiB. A fabric with rails is
-written in places (`fabric.py`), since htsim has no rails, and what a scheme that chooses NICs made of the messages as it is.
+Messages are full packets of payload, start times those of the run, jitter included. What a flow waits for becomes a trigger: a oneshot of
+its one source, a barrier of several, a multishot if it needs some of these only. A computation that takes no time, such as the gate
+between dispatch and combine of a mixture of experts, becomes what it waits for, and one that a host begins with a start time. Refused is
+what the format cannot say: other computations, delays after a wait, a limit to the flows that a host keeps open, a message that fires more
+than one trigger in the same way (as in halving and doubling: a connection's data starts all that waits for it, or counts for one barrier),
+and messages of 2 GiB. A fabric with rails is written in places (`fabric.py`), since htsim has no rails, and what a scheme that chooses
+NICs made of the messages as it is.
 """
 
 from __future__ import annotations
@@ -22,15 +23,18 @@ def matrix_text(scenario: Scenario) -> str:
     """The connection matrix of a scenario's workload; ScenarioError for what it cannot say."""
     inputs = prepare(scenario)
     flows, fabric = inputs.flows, inputs.fabric
+    some = set(flows.after_some[:, 1].tolist())  # targets of multishots, which stand in the order in which they are started
     start = {int(flow): int(time) for _, time, flow in inputs.start}
     sources, start = without_computations(scenario, inputs, start)
     refuse_unsaid(scenario, inputs, start)
     numbers: dict[tuple, int] = {}  # of triggers, by what fires them
+    kinds: dict[tuple, str] = {}
     fires: dict[tuple[int, int], int] = {}  # the first flow that waits for a source, by source
     for flow, what in sorted(sources.items()):
         if what in numbers:
             continue
         numbers[what] = len(numbers) + 1
+        kinds[what] = "multishot" if flow in some else "oneshot" if len(what) == 1 else f"barrier count {len(what)}"
         for source in what:
             first = fires.setdefault(source, flow)
             if first != flow:
@@ -51,8 +55,7 @@ def matrix_text(scenario: Scenario) -> str:
         words = [f"{flows.src[flow]}->{flows.dst[flow]} id {number} {begins} size {flows.packets[flow] * payload}"]
         words += [f"{word}_done_trigger {fires[flow, acked]}" for acked, word in ((1, "send"), (0, "recv")) if (flow, acked) in fires]
         lines.append(" ".join(words))
-    for what, number in numbers.items():
-        lines.append(f"trigger id {number} " + ("oneshot" if len(what) == 1 else f"barrier count {len(what)}"))
+    lines += [f"trigger id {number} {kinds[what]}" for what, number in numbers.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -69,9 +72,8 @@ def without_computations(scenario: Scenario, inputs, start: dict[int, int]) -> t
     ScenarioError for one that takes time after a wait, or is at another host than what waits for it: the news would take time.
     """
     flows, waits = inputs.flows, {}
-    for acked, pairs in ((0, flows.after), (1, flows.after_acked)):
-        for earlier, later in pairs.tolist():
-            waits.setdefault(later, set()).add((earlier, acked))
+    for earlier, later, acked in zip(*(column.tolist() for column in flows.dependencies()[:3])):
+        waits.setdefault(later, set()).add((earlier, acked))
     local = set(np.flatnonzero(flows.packets == 0).tolist())
     for flow in sorted(local & waits.keys()):
         if inputs.delay[flow] > 0:

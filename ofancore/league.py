@@ -9,6 +9,7 @@ optimal. Means and 95% t-intervals are over seeds; an interval ends where the qu
 from __future__ import annotations
 
 import html
+import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,7 +46,8 @@ QUANTITIES = (
     Quantity("dropped", "percent", "dropped (%)", (0.01, 10.0), 100.0),
     Quantity("reordered", "percent", "reordered (%)", (0.1, 100.0), 100.0),
 )
-# What a scheme costs and does beside its slowdown: column -> (title with unit, how the runs of all settings become one number)
+# What a scheme costs and does beside its slowdown: column -> (title with unit, how the runs of all settings become one number). A mean has
+# the 95% interval over seeds beside it, in the columns `<stem>_low_<unit>` and `<stem>_high_<unit>`.
 COSTS = {
     "unfinished": ("not finished (runs)", "sum"),
     "queue_max_packets": ("largest queue, mean (packets)", "mean"),  # the largest of all runs is a full buffer for every scheme
@@ -61,6 +63,20 @@ DISTANCE_NOTE = (
     "Ranked by the distance to optimal, the geometric mean over all settings of the CCT over its lower bound, less one; "
     "in brackets the 95% interval over {seeds} seeds. Columns named after a condition are the same over its settings."
 )
+
+
+def condition(run) -> str:
+    """What is broken in a run, in words, and whether routing knows: from a row with the scenario's `failures.` columns."""
+    dead, cables = run["failures.link_failure_rate"], json.loads(run["failures.cables"])
+    parts = [f"{100 * dead:g}% dead"] if dead else []
+    shares = {cable["capacity"] for cable in cables}
+    if cables:
+        rate = "dead" if shares == {0.0} else f"at {100 * shares.pop():g}%" if len(shares) == 1 else "degraded"
+        parts.append(f"a cable {rate}" if len(cables) == 1 else f"{len(cables)} cables {rate}")
+    if not parts:
+        return "healthy"
+    known = run["failures.convergence_ns"]
+    return " and ".join(parts) + (", known" if known == 0 else ", unknown" if math.isinf(known) else f", known after {known / 1000:g} µs")
 
 
 def slowdowns(runs: pd.DataFrame) -> pd.DataFrame:
@@ -97,8 +113,8 @@ def cells(runs: pd.DataFrame, settings: list[str]) -> pd.DataFrame:
 
 
 def standings(runs: pd.DataFrame, settings: list[str], part_by: str | None = None) -> pd.DataFrame:
-    """One row a scheme, best first: rank, distance to optimal (`DISTANCE`, with its 95% interval), slowdown (mean, low, high), the distance
-    over the settings that share a value of `part_by` (columns `PART` + value), the columns of `COSTS`, and where the scheme is described.
+    """One row a scheme, best first: rank, distance to optimal (`DISTANCE`, with its 95% interval), seeds, the distance over the settings
+    that share a value of `part_by` (columns `PART` + value), the columns of `COSTS` with intervals, and where the scheme is described.
 
     ValueError if a scheme lacks a setting or a seed that another one has (it would be compared on other ground), or has one twice.
     """
@@ -116,20 +132,31 @@ def standings(runs: pd.DataFrame, settings: list[str], part_by: str | None = Non
         parts = logs.groupby(group[part_by], sort=False).mean() if part_by else {}
         mean, low, high = np.exp(bounded_interval(per_seed))
         distance = dict(zip(DISTANCE, (100 * (x - 1) for x in (mean, low, high)), strict=True))
-        costs = {name: getattr(group[name], how)() for name, (_, how) in COSTS.items()}
+        costs = {}
+        for name, (_, how) in COSTS.items():
+            costs[name] = getattr(group[name], how)()
+            if how == "mean":
+                most = 100.0 if name.endswith("_percent") else np.inf
+                costs |= zip(ends(name), bounded_interval(group.groupby("seed")[name].mean(), most)[1:], strict=True)
         kind, module = (group[c].iloc[0] if c in group else None for c in ("balancer.kind", "balancer.module"))
         described = docstrings.described_in(kind, module)
         rows.append(
             {"label": label}
             | distance
-            | {"mean": mean, "low": low, "high": high, "seeds": len(per_seed)}
+            | {"seeds": len(per_seed)}
             | {PART + name: 100 * math.expm1(log) for name, log in parts.items()}
             | costs
             | {"described_in": described}
         )
-    table = pd.DataFrame(rows).sort_values("mean", kind="stable", ignore_index=True)
+    table = pd.DataFrame(rows).sort_values(DISTANCE[0], kind="stable", ignore_index=True)
     table.insert(0, "rank", np.arange(1, len(table) + 1))
     return table
+
+
+def ends(column: str) -> tuple[str, str]:
+    """The columns of the ends of a column's interval."""
+    stem, unit = column.rsplit("_", 1)
+    return f"{stem}_low_{unit}", f"{stem}_high_{unit}"
 
 
 def short(value: float) -> str:
@@ -148,8 +175,13 @@ def with_interval(mean: float, low: float, high: float) -> str:
 
 
 def distance_of(row) -> str:
-    """A scheme's distance to optimal with its interval, from its slowdown: `row` has mean, low, high."""
-    return with_interval(*(max(0.0, 100 * (row[c] - 1)) for c in ("mean", "low", "high")))
+    """A scheme's distance to optimal with its interval, from a row of the standings."""
+    return with_interval(*(max(0.0, row[c]) for c in DISTANCE))
+
+
+def cost_of(row, column: str) -> str:
+    """One of the `COSTS` of a row of the standings; a mean with its interval."""
+    return with_interval(*(row[c] for c in (column, *ends(column)))) if COSTS[column][1] == "mean" else short(row[column])
 
 
 def parts_of(table: pd.DataFrame) -> dict[str, str]:
@@ -162,7 +194,11 @@ def shown_rows(table: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
     parts = parts_of(table)
     head = ["rank", "scheme", DISTANCE_TITLE, *parts.values(), *(title for title, _ in COSTS.values())]
     records = table.to_dict("records")
-    return head, [[str(r["rank"]), name_of(r["label"]), distance_of(r), *(short(r[c]) for c in (*parts, *COSTS))] for r in records]
+    rows = []
+    for r in records:
+        numbers = [*(short(r[c]) for c in parts), *(cost_of(r, c) for c in COSTS)]
+        rows.append([str(r["rank"]), name_of(r["label"]), distance_of(r), *numbers])
+    return head, rows
 
 
 def as_markdown(table: pd.DataFrame, folder: str | Path) -> str:

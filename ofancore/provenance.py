@@ -22,6 +22,7 @@ from pathlib import Path
 from ofancore.errors import OfanError, brief
 from ofancore.plan import Group
 from ofancore.reading import read_bytes
+from ofancore.record import damage
 from ofancore.result import source_digest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -302,17 +303,19 @@ def explained(path: str | Path) -> tuple[dict, Path]:
         found = record_in(read_bytes(picture, "FILE")) if picture.is_file() else None
         if found is None:
             raise NoProvenance(f"{path}: numbers and tables are explained by their figure, and {picture} is not there or says nothing")
-        return found, where
+        return _sound(found, picture), where
     found = record_in(data)
     if found is None:
         raise NoProvenance(f"{path}: holds no record of how it was made; figures, animations and reports of this pipeline do")
-    wanted = {"figure": str, "files": dict, "runs": dict, "schemes": dict, "experiments": dict, "versions": dict, "inputs": dict}
-    more = {"command": list, "rule": str, "folder": str, "figures": dict}
-    bad = [key for key, kind in wanted.items() if not isinstance(found.get(key), kind)]
-    if bad := [*bad, *(key for key, kind in more.items() if key in found and not isinstance(found[key], kind))]:
-        raise NoProvenance(f"{path}: its record is damaged ({brief(bad)})")
     # Paths are seen from the folder above the file's, unless the record says otherwise.
-    return found, Path(os.path.normpath(here / str(found.get("folder", ".."))))
+    return _sound(found, path), Path(os.path.normpath(here / found.get("folder", "..")))
+
+
+def _sound(found: dict, path: Path) -> dict:
+    """A record that is as it should be; NoProvenance names what is not."""
+    if wrong := damage(found):
+        raise NoProvenance(f"{path}: its record is damaged ({brief(wrong)})")
+    return found
 
 
 def digest_beside(path: Path) -> str | None:

@@ -1,12 +1,24 @@
-"""The order of tests, and which of them stay together, when several processes share them (`-n 2`)."""
+"""What several processes that share the tests (`-n 2`) do once, the order of tests, and which of them stay together."""
 
 from __future__ import annotations
+
+import subprocess
+import sys
 
 import pytest
 
 # Files whose tests share what takes long to make, or build on each other: one process each, in order. (pytest-xdist's own groups have no
 # effect with pytest 9.2, where the name that it gives to a test is not kept.)
 TOGETHER = ("tests/pipeline/test_pipeline.py", "tests/unit/test_report_browser.py")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Where several processes share the tests, the simulator is compiled once, before them: each of them would do the same."""
+    option = session.config.option
+    if getattr(option, "numprocesses", None) and not option.collectonly and not hasattr(session.config, "workerinput"):
+        jobs = [subprocess.Popen([sys.executable, "-m", "ofancore", "warmup", "--threads", threads]) for threads in ("1", "2")]
+        for job in jobs:
+            job.wait()  # if it fails, so will tests
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -100,27 +100,47 @@ def hosts_of(draw, n_hosts, sizes):
 
 
 @st.composite
-def matrices(draw, n_hosts):
-    """The text of a connection matrix in which each trigger is a oneshot or a barrier of earlier connections."""
+def matrices(draw, n_hosts, multishots=True):
+    """The text of a connection matrix. Triggers are fired by earlier connections; multishots by their own targets and others, too."""
     n = draw(st.integers(1, 10))
-    rows, triggers, fired = [], [], {}
-    for i in range(n):
+    ways = st.sampled_from(["send", "recv"])
+    rows, triggers, fired, whole, shots = [], [], {}, [], []
+
+    def connect(begins):
         src = draw(st.integers(0, n_hosts - 1))
-        dst = draw(st.integers(0, n_hosts - 1).filter(lambda host, src=src: host != src))
-        begins = f"start {draw(st.sampled_from([0, 0, 1, 333_333, 2_000_001]))}"
-        waits = draw(st.lists(st.tuples(st.integers(0, i - 1), st.sampled_from(["send", "recv"])), max_size=3, unique=True)) if i else []
+        dst = draw(st.integers(0, n_hosts - 1).filter(lambda host: host != src))
+        rows.append(f"{src}->{dst} id {len(rows) + 1} {begins} size {draw(st.integers(1, 2500))}")
+
+    while len(rows) < n:
+        i = len(rows)
+        waits = draw(st.lists(st.tuples(st.integers(0, i - 1), ways), max_size=3, unique=True)) if i else []
         waits = [source for source in waits if source not in fired]
-        if waits:
-            number = len(triggers) + 1
-            fired |= dict.fromkeys(waits, number)
+        number = len(triggers) + 1
+        fired |= dict.fromkeys(waits, number)
+        if waits and multishots and draw(st.booleans()):
+            triggers.append(f"trigger id {number} multishot")
+            shots.append(number)
+            firings, targets = len(waits), draw(st.integers(1, 5))
+            for started in range(1, targets + 1):
+                connect(f"trigger {number}")
+                own = draw(st.lists(ways, max_size=2, unique=True))
+                if firings == started < targets and not own:
+                    own = ["send"]  # or the next one would never start
+                fired |= {(len(rows) - 1, way): number for way in own}
+                firings += len(own)
+        elif waits:
             triggers.append(f"trigger id {number} " + ("oneshot" if len(waits) == 1 else f"barrier count {len(waits)}"))
-            begins = f"trigger {number}"
-        elif triggers and draw(st.booleans()):
-            begins = f"trigger {draw(st.integers(1, len(triggers)))}"  # one of an earlier connection
-        rows.append(f"{src}->{dst} id {i + 1} {begins} size {draw(st.integers(1, 2500))}")
+            whole.append(number)
+            connect(f"trigger {number}")
+        elif whole and draw(st.booleans()):
+            connect(f"trigger {draw(st.sampled_from(whole))}")  # one of an earlier connection
+        else:
+            connect(f"start {draw(st.sampled_from([0, 0, 1, 333_333, 2_000_001]))}")
+            if shots and draw(st.booleans()):
+                fired[i, draw(ways)] = draw(st.sampled_from(shots))
     for (i, way), number in fired.items():
         rows[i] += f" {way}_done_trigger {number}"
-    return "\n".join([f"Nodes {n_hosts}", f"Connections {n}", f"Triggers {len(triggers)}", *rows, *triggers]) + "\n"
+    return "\n".join([f"Nodes {n_hosts}", f"Connections {len(rows)}", f"Triggers {len(triggers)}", *rows, *triggers]) + "\n"
 
 
 def matrix_file(text: str) -> str:
@@ -133,7 +153,7 @@ def matrix_file(text: str) -> str:
 
 
 @st.composite
-def workloads(draw, n_hosts, kinds=tuple(WORKLOADS)):
+def workloads(draw, n_hosts, kinds=tuple(WORKLOADS), multishots=True):
     """Workload keys of at most a thousand data packets or so."""
     kind = draw(st.sampled_from(kinds))
     hosts = st.lists(st.integers(0, n_hosts - 1), min_size=2, max_size=min(6, n_hosts), unique=True)
@@ -177,7 +197,7 @@ def workloads(draw, n_hosts, kinds=tuple(WORKLOADS)):
         jobs = [{key: value for key, value in job.items() if key not in ("hosts", "open_flows")} for job in jobs]
         return {"kind": kind, "jobs": jobs, "ranks": [4] * n, "mix": draw(st.sampled_from(["random", "interleaved", "contiguous"]))}
     if kind == "htsim_matrix":
-        return {"kind": kind, "file": matrix_file(draw(matrices(n_hosts)))}
+        return {"kind": kind, "file": matrix_file(draw(matrices(n_hosts, multishots)))}
     if kind == "fsdp":
         ranks = draw(st.integers(2, min(5, n_hosts)))
         return {
@@ -351,7 +371,7 @@ def scenarios(
     keys = {
         "fabric": fabric,
         "packet": packet,
-        "workload": draw(workloads(shape.n_hosts, workload_kinds)),
+        "workload": draw(workloads(shape.n_hosts, workload_kinds, not BALANCERS[balancer["kind"]].needs_rails)),
         "balancer": balancer,
         "failures": draw(failures(shape)) if broken or (broken is None and draw(st.booleans())) else {},
         "congestion": draw(controls(congestion)),

@@ -9,8 +9,8 @@ within a pod, all A * C beyond it; an ACK goes back by the path of its data. A f
 queue pairs of a split message. Flows to hosts at the same edge switch need no path, and those within the pod are shared out by themselves.
 
 Our choices: the first path of a host is drawn; the first n - r flows, in the order of the workload, are the whole ones; `per` says over
-which flows the load is even. Once failures are known everywhere, the surviving paths stand in for the dead ones in turn, without a new
-split.
+which flows the load is even; flows that wait for ACKs, or for any of several others, count as those that wait for nothing. Once failures
+are known everywhere, the surviving paths stand in for the dead ones in turn, without a new split.
 """
 
 from __future__ import annotations

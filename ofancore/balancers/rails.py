@@ -54,6 +54,9 @@ class Rails(Ops):
 
     def assign(self, fabric: Fabric, messages: Flows) -> Flows:
         rails = fabric.rails
+        if len(messages.after_some):
+            rule = "sends messages in parts, of which each would count as a firing of a multishot that several messages fire"
+            raise ScenarioError("balancer.kind", self.kind, rule)
         packets = self.shares(rails, messages)
         message, rail = np.nonzero(packets)  # by message, then by rail
         whole = np.flatnonzero(messages.packets == 0)  # computations

@@ -1,5 +1,8 @@
 """Spectrum-style adaptive routing: the shortest uplink queue after quantising (the paper's "Switch Pkt AR").
 
+NVIDIA's white paper ("Spectrum-X Network Platform Architecture") says that a Spectrum-4 switch sends each packet to the port with the
+least load on its queue; bins and their edges are this paper's.
+
 Queues, as times to send them, are quantised into bins at 5, 10 and 20% of a healthy link's buffer; ties are broken at random. With
 `sample_ns` a switch looks at its queues at most so often: a decision uses the bins as they were at the last look, and looks again if that
 is `sample_ns` old or older (htsim: 0.1 us). Before its first look a switch takes all queues to be empty, as they are at time 0.

@@ -1,4 +1,7 @@
-"""The bitmap of uet-htsim: labels in a permuted walk, a penalised one gives up its turns until its penalty is paid.
+"""UEC's bitmap, as in uet-htsim: labels in a permuted walk, a penalised one gives up its turns until its penalty is paid.
+
+Ultra Ethernet leaves open how a sender chooses its entropy values (Hoefler et al., arXiv 2508.08906, "ECMP Packet Spraying"); the rule is
+that of the consortium's simulator.
 
 A flow has a penalty of 0 to 15 for each of its labels: a marked ACK adds 1, a NACK 4, a timeout 15 (`max_penalty` at most). A send takes
 the next label of the walk that `ops` with `order: permuted` takes. If that one has a penalty, the penalty shrinks by one and the walk

@@ -1,4 +1,6 @@
-"""The mixed balancer of uet-htsim, its default: labels of good ACKs first, else the bitmap's.
+"""UEC's mixed balancer, the default of uet-htsim: labels of good ACKs first, else the bitmap's.
+
+Ultra Ethernet leaves the choice open (Hoefler et al., arXiv 2508.08906); the recycling is that of REPS (Bonato et al., EuroSys 2025).
 
 A flow keeps a queue of the labels of ACKs that came back without a mark. A send takes the oldest of them, each once; if there is none,
 the next label of `uec_bitmap`, whose penalties hear of everything that comes back, too.

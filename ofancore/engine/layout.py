@@ -98,7 +98,7 @@ ACK_QUEUE = 256  # ACKs and NACKs that may wait at a host; they arrive no faster
     IN_RING,
     DONE,  # time of its last ACK
     STARTED,  # time of its first packet
-    WAITS,  # flows that must arrive, or be acknowledged, before it starts
+    WAITS,  # flows that must arrive, or be acknowledged, before it starts; below 0 if it needed some of them only
     HOLD,  # from then to its start
     OPENED,
     ASLEEP,  # its rate forbids it to send until WAKE_AT

@@ -67,7 +67,7 @@ def build_world(inputs: Inputs, threads: int) -> World:
     tx[:, c.HOLD] = inputs.delay
     tx[:, c.RTT_CONGESTED] = congested_rtt(inputs.base)
     earlier, later, acked, place = flows.dependencies()
-    np.add.at(tx[:, c.WAITS], later, 1)
+    tx[:, c.WAITS] = flows.needed()
     rx = np.zeros((n_flows, c.RX_COLUMNS), i64)
     rx[:, c.SEQ_MAX] = -1
     rx[:, c.COMPLETE] = -1

@@ -1,5 +1,5 @@
 """Machine code on disk: under a folder whose name holds a digest of every kernel source, since numba does not notice an edit in a
-callee's file. Where no folder can be written, kernels compile anew in each process."""
+callee's file. Checkouts of the same sources share it. Where no folder can be written, kernels compile anew in each process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import numba
 from numba.core import caching
 
-PACKAGE = Path(__file__).parent.parent
+PACKAGE = Path(__file__).resolve().parent.parent
 KERNEL_SOURCES = ("jit", "bits.py", "engine", "balancers", "congestion", "recovery")
 
 
@@ -45,6 +45,27 @@ def _cache_folder() -> Path | None:
         except OSError:
             continue
     return None
+
+
+class BySources(caching._CacheLocator):
+    """Where a kernel's machine code lies: by its file's place in the package and its content, not by where the checkout is."""
+
+    def __init__(self, function, file: str):
+        self.line, self.file = function.__code__.co_firstlineno, Path(file).resolve()
+
+    def get_cache_path(self) -> str:
+        return str(CACHE / self.file.parent.relative_to(PACKAGE.parent))
+
+    def get_source_stamp(self) -> str:
+        return hashlib.sha256(self.file.read_bytes()).hexdigest()
+
+    def get_disambiguator(self) -> str:
+        return str(self.line)
+
+    @classmethod
+    def from_function(cls, function, file: str):
+        """None for what is not of this package: numba looks after that."""
+        return cls(function, file) if Path(file).resolve().is_relative_to(PACKAGE) else None
 
 
 class Forgiving(caching.IndexDataCacheFile):
@@ -83,5 +104,5 @@ def load_at_once(cache: caching.Cache) -> None:
 
 CACHE = _cache_folder()
 if CACHE is not None:
-    numba.config.CACHE_DIR = str(CACHE)
+    caching.CacheImpl._locator_classes.insert(0, BySources)
     caching.IndexDataCacheFile = Forgiving

@@ -175,6 +175,10 @@ def flow_specs(prepared: Prepared, healthy: LinkSpec, control: dict) -> list[Flo
         news = follower_of(fabric, healthy, parts[earlier].src, later, parts[later].src)
         specs[earlier].successors.append(news)
         specs[later].waits += 1
+    for earlier, later, acked, needed in prepared.messages.after_some.tolist():  # messages are parts here: RailS refuses these
+        at, told = (parts[earlier].src, specs[earlier].successors) if acked else (parts[earlier].dst, specs[earlier].followers)
+        told.append(follower_of(fabric, healthy, at, later, parts[later].src))
+        specs[later].waits = needed
     return specs
 
 

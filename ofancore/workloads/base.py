@@ -48,6 +48,9 @@ class Flows:
     after: int64[n, 2], pairs (earlier, later): `later` starts once `earlier` has arrived whole at its destination (or, if local, is
     complete). after_acked: int64[n, 2], the same, but once the source of `earlier` has all its ACKs. Where that is not the source of
     `later`, the news travels there in the time of an ACK over an empty path (our choice: a control message outside of the fabric).
+    after_some: int64[n, 4], rows (earlier, later, acked, needed): `later` starts once any `needed` of its rows have happened: `earlier` has
+    arrived whole (acked 0) or is acknowledged (1), news as above. Such a flow waits in no other way, and all its rows have one `needed`,
+    from 1 to their number. Flows may stand before themselves and each other here, as long as all of them start in the end.
     open_flows: flows that a host keeps open at a time.
     delay_ns: float64[n_flows] (default: zeros): a flow starts so long after the last flow that it waits for has arrived, or after its
     host's start if it waits for none.
@@ -63,6 +66,7 @@ class Flows:
     group: np.ndarray = None
     groups: list[str] = field(default_factory=lambda: ["all"])
     after_acked: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+    after_some: np.ndarray = field(default_factory=lambda: np.zeros((0, 4), np.int64))
 
     def __post_init__(self) -> None:
         if self.delay_ns is None:
@@ -76,13 +80,19 @@ class Flows:
     @property
     def waits(self) -> bool:
         """Whether any flow waits for another one."""
-        return len(self.after) + len(self.after_acked) > 0
+        return len(self.after) + len(self.after_acked) + len(self.after_some) > 0
 
     def dependencies(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """(earlier, later, acked, place) int64[n]: all that is waited for, `acked` 0 or 1, and the host at which it happens."""
-        earlier, later = np.concatenate([self.after, self.after_acked]).T
-        acked = np.repeat([0, 1], [len(self.after), len(self.after_acked)])
+        earlier, later = np.concatenate([self.after, self.after_acked, self.after_some[:, :2]]).T
+        acked = np.concatenate([np.repeat([0, 1], [len(self.after), len(self.after_acked)]), self.after_some[:, 2]])
         return earlier, later, acked, np.where(acked == 1, self.src[earlier], self.dst[earlier])
+
+    def needed(self) -> np.ndarray:
+        """int64[n_flows]: how many of its `dependencies` must have happened before a flow starts."""
+        needed = np.bincount(self.dependencies()[1], minlength=len(self))
+        needed[self.after_some[:, 1]] = self.after_some[:, 3]
+        return needed
 
 
 class Workload(BaseModel):

@@ -12,9 +12,14 @@
 when its sender has all ACKs, `recv_done_trigger` when its receiver has all data (htsim reads the latter and never fires it).
 
 A trigger starts connections: oneshot all of them when it is fired, once; barrier all of them when it was fired `count` times; multishot
-one more, in the order of the file, each time. As dependencies: all targets of a oneshot wait for its one source, those of a barrier for
-all its sources. Which source fires a multishot next is known beforehand only where its sources are a chain: one that it does not start
-itself, then its own targets in turn. All else is refused, and so is what would never start, which htsim leaves out without a word.
+one more, in the order of the file, each time, and none when it has started all. As dependencies: all targets of a oneshot wait for its one
+source, those of a barrier for all its sources, and target k of a multishot for any k of its sources, whichever fire first. Where these are
+a chain (one that the trigger does not start itself, then its own targets in turn), each target waits for the one before it, which is the
+same and shorter. Refused is what would never start, which htsim leaves out without a word, and a oneshot or a barrier that is fired more
+often than it takes, on which htsim crashes.
+
+Our choice: news of a firing takes its time to another host (`htsim_matrix.py`), so each target's host counts firings in the order in which
+it hears of them. Two targets at hosts of unlike distance may start in another order than in htsim, where a trigger is heard of at once.
 
 Read off the behaviour of ultraethernet/uet-htsim, REPS_EuroSys_Artifact and Broadcom/csg-htsim, of which the last two differ in keywords
 (`msg`, `addon`: refused, as are `failure` lines, which fail in all three).
@@ -34,6 +39,7 @@ HEAD = ("Nodes", "Connections", "Triggers", "Failures")
 NUMBERS = ("id", "start", "size", "trigger", "send_done_trigger", "recv_done_trigger", "prio")
 MOST = {"start": 10**15, "size": 2**31 - 1}  # 1000 s; what htsim can hold
 TYPES = ("oneshot", "multishot", "barrier")
+MOST_PAIRS = 1 << 22  # of sources and targets of multishots that are no chain: what every target may have to hear
 
 
 @dataclass(frozen=True)
@@ -69,6 +75,7 @@ class Matrix:
     connections: list[Connection]
     after: np.ndarray
     after_acked: np.ndarray
+    after_some: np.ndarray
 
 
 class _Reader:
@@ -182,56 +189,84 @@ class _Reader:
                     self.named(at.line, number).sources.append((i, acked))
             if at.trigger is not None:
                 self.named(at.line, at.trigger).targets.append(i)
-        rows = [row for trigger in self.triggers.values() for row in self.dependencies(trigger)]
+        for trigger in self.triggers.values():
+            if trigger.targets:
+                self.refuse_miscounted(trigger)
+        self.refuse_circles()
+        rows = [row for trigger in self.triggers.values() for row in dependencies(trigger)]
         rows.sort(key=lambda row: (row[1], row[0], row[2]))
-        self.refuse_circles(rows)
         pairs = np.array(rows, np.int64).reshape(-1, 3)
-        return Matrix(self.head["Nodes"], self.connections, *(pairs[pairs[:, 2] == acked, :2] for acked in (0, 1)))
+        sure = (pairs[pairs[:, 2] == acked, :2] for acked in (0, 1))
+        return Matrix(self.head["Nodes"], self.connections, *sure, self.of_any())
 
     def named(self, line: int, number: int) -> Trigger:
         if number not in self.triggers:
             self.refuse(line, f"there is no trigger {number}")
         return self.triggers[number]
 
-    def dependencies(self, trigger: Trigger) -> list[tuple[int, int, int]]:
-        """(earlier, later, acked) of a trigger."""
+    def refuse_miscounted(self, trigger: Trigger) -> None:
+        """A trigger with targets that is fired too rarely or too often."""
         sources, targets = trigger.sources, trigger.targets
-        if not targets:
-            return []
         if not sources:
             self.refuse(trigger.line, "nothing fires this trigger: its connections would never start")
         if trigger.type == "oneshot" and len(sources) > 1:
-            self.refuse(trigger.line, f"a oneshot is fired once, but {len(sources)} connections fire it")
+            self.refuse(trigger.line, f"a oneshot is fired once, but {len(sources)} connections fire it, on which htsim crashes")
         if trigger.type == "barrier" and trigger.count != len(sources):
-            what = "its connections would never start" if trigger.count > len(sources) else "which come first is known in the run only"
+            what = "its connections would never start" if trigger.count > len(sources) else "htsim crashes on the last"
             self.refuse(trigger.line, f"a barrier of count {trigger.count} is fired {len(sources)} times: {what}")
-        if trigger.type != "multishot":
-            return [(i, target, acked) for target in targets for i, acked in sources]
-        if len(sources) < len(targets):
+        if trigger.type == "multishot" and len(sources) < len(targets):
             self.refuse(trigger.line, f"is fired {len(sources)} times for {len(targets)} connections: some would never start")
-        of = dict(sources)
-        others = [i for i in of if i not in targets]
-        chain = [*others, *targets][: len(sources)]
-        if len(of) != len(sources) or len(others) != 1 or set(chain) != set(of):
-            self.refuse(trigger.line, "which connection fires this multishot when is known in the run only, unless they are a chain")
-        return [(earlier, later, of[earlier]) for earlier, later in zip(chain, targets)]
 
-    def refuse_circles(self, rows: list[tuple[int, int, int]]) -> None:
-        """Start connections as their sources are done; what is left waits for itself."""
-        followers: dict[int, list[int]] = {}
-        waits = [0] * len(self.connections)
-        for earlier, later, _ in rows:
-            followers.setdefault(earlier, []).append(later)
-            waits[later] += 1
-        ready = [i for i, n in enumerate(waits) if n == 0]
+    def refuse_circles(self) -> None:
+        """Start connections as triggers are fired, in some order, since any starts the same ones; what is left waits for itself."""
+        fired = dict.fromkeys(self.triggers, 0)
+        ready = [i for i, at in enumerate(self.connections) if at.trigger is None]
         for i in ready:  # which grows meanwhile
-            for later in followers.get(i, ()):
-                waits[later] -= 1
-                if waits[later] == 0:
-                    ready.append(later)
-        if len(ready) < len(waits):
-            stuck = next(i for i, n in enumerate(waits) if n > 0)
+            for number in (self.connections[i].recv_done, self.connections[i].send_done):
+                if number is None:
+                    continue
+                trigger, before = self.triggers[number], fired[number]
+                fired[number] += 1
+                if trigger.type == "multishot":
+                    ready += trigger.targets[before : before + 1]
+                elif fired[number] == len(trigger.sources):
+                    ready += trigger.targets
+        if len(ready) < len(self.connections):
+            stuck = min(set(range(len(self.connections))).difference(ready))
             self.refuse(self.connections[stuck].line, "never starts: its trigger waits for itself")
+
+    def of_any(self) -> np.ndarray:
+        """`after_some` of the matrix: the multishots that are no chain."""
+        tables, pairs = [np.zeros((0, 4), np.int64)], 0
+        for trigger in self.triggers.values():
+            n, m = len(trigger.sources), len(trigger.targets)
+            if trigger.type != "multishot" or not m or chain(trigger):
+                continue
+            pairs += n * m
+            if pairs > MOST_PAIRS:
+                rule = f"any of {n} firings may start any of {m} connections: {pairs} pairs so far, at most {MOST_PAIRS} are possible"
+                self.refuse(trigger.line, rule)
+            (earlier, acked), later, needed = np.array(trigger.sources).T, np.array(trigger.targets), np.arange(1, m + 1)
+            tables.append(np.stack([np.tile(earlier, m), np.repeat(later, n), np.tile(acked, m), np.repeat(needed, n)], axis=1))
+        rows = np.concatenate(tables)
+        return rows[np.lexsort((rows[:, 2], rows[:, 0], rows[:, 1]))]
+
+
+def dependencies(trigger: Trigger) -> list[tuple[int, int, int]]:
+    """(earlier, later, acked) of a trigger, but for a multishot that is no chain."""
+    if trigger.type == "multishot":
+        return chain(trigger)
+    return [(i, target, acked) for target in trigger.targets for i, acked in trigger.sources]
+
+
+def chain(trigger: Trigger) -> list[tuple[int, int, int]]:
+    """The same of a multishot that one connection fires first and its own targets, in turn, then; of any other one an empty list."""
+    of, targets = dict(trigger.sources), set(trigger.targets)
+    others = [i for i in of if i not in targets]
+    row = [*others, *trigger.targets][: len(trigger.sources)]
+    if len(of) != len(trigger.sources) or len(others) != 1 or set(row) != of.keys():
+        return []
+    return [(earlier, later, of[earlier]) for earlier, later in zip(row, trigger.targets)]
 
 
 def parse_matrix(text: str, name: str) -> Matrix:

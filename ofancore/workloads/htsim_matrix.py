@@ -70,4 +70,5 @@ class HtsimMatrix(Workload):
             worst = matrix.connections[int(packets.argmax())]
             rule = f"makes a message of {packets.max()} packets, at most {MOST_PACKETS} are possible"
             raise ScenarioError("workload.file", f"{self.file}, line {worst.line}", rule)
-        return Flows(src, dst, packets, matrix.after, delay_ns=start / 1000, after_acked=matrix.after_acked)
+        waits = {"after": matrix.after, "after_acked": matrix.after_acked, "after_some": matrix.after_some}
+        return Flows(src, dst, packets, delay_ns=start / 1000, **waits)

@@ -112,6 +112,7 @@ class TwoJobs(Workload):
             group=np.concatenate(group),
             groups=groups,
             after_acked=np.concatenate([part.after_acked + at for part, at in zip(parts, first)]),
+            after_some=np.concatenate([part.after_some + np.array([at, at, 0, 0]) for part, at in zip(parts, first)]),
         )
 
     def _open_flows(self, parts: list[Flows]) -> int:

@@ -7,13 +7,9 @@ import os
 import shutil
 import subprocess
 import sys
-from hashlib import sha1
 from pathlib import Path
 
 import yaml
-
-from ofancore import Scenario, simulate
-from ofancore.jit import CACHE
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -66,19 +62,6 @@ class Checkout:
         (folder / "notebooks/figures/fig_new.ipynb").write_text(json.dumps(book))
         (folder / "workflow/report/fig_new.rst").write_text("A caption.\n")
         self.configure(CONFIG)
-        self.inherit_machine_code()
-
-    def inherit_machine_code(self, folder: Path | None = CACHE) -> None:
-        """Give the copy the machine code of this checkout (numba keeps it by the sources' path). `folder`: the cache.
-
-        It is compiled first if it is not there: for all tests that follow then, and not for the copy alone.
-        """
-        if CACHE:
-            simulate(Scenario.from_dict({"fabric": {"radix": 4}, "workload": {"message_packets": 1}}))
-        for source in ROOT.glob("ofancore/*/") if CACHE else []:
-            kept, copy = (f"{source.name}_{sha1(str(at).encode()).hexdigest()}" for at in (source, self.folder / source.relative_to(ROOT)))
-            if (CACHE / kept).is_dir():
-                shutil.copytree(CACHE / kept, folder / copy, dirs_exist_ok=True)
 
     def configure(self, config: dict) -> None:
         (self.folder / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))

@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -17,7 +18,7 @@ import pytest
 from pipeline.checkout import CONFIG, Checkout
 from pipeline.slurm import Slurm, what_is_missing
 
-from ofancore import nodes
+from ofancore import cli, nodes
 from ofancore.jit import CACHE
 
 pytestmark = [pytest.mark.pipeline, pytest.mark.slow]
@@ -73,7 +74,8 @@ def test_a_cluster_makes_the_same_bytes_and_survives_a_killed_job(tmp_path):
         environment = slurm.environment | {"OFAN_CACHE_DIR": str(tmp_path / "cache"), "NUMBA_NUM_THREADS": "1"}
         cluster = prepare(Checkout(there, "slurm", OPTIONS, **environment))
         if CACHE is not None:  # compiling takes most of a minute, and is not what is tested
-            cluster.inherit_machine_code(tmp_path / "cache" / nodes.cpu() / CACHE.name)
+            assert cli.main(["warmup"]) == 0
+            shutil.copytree(CACHE, tmp_path / "cache" / nodes.cpu() / CACHE.name)
         with (tmp_path / "slurm.txt").open("w") as out:
             process = subprocess.Popen(cluster.command(), cwd=there, env=cluster.environment, stdout=out, stderr=out)
             try:

@@ -48,6 +48,18 @@ def test_every_workload_with_and_without_failures(kind):
     run()
 
 
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_triggers_of_matrices(blocks):
+    """Multishots among them, of which the run decides who fires when."""
+
+    @examples(40)
+    @given(scenarios(workload_kinds=("htsim_matrix",), kinds=("ops", "ethereal"), recovery=("erasure", "sack")))
+    def run(keys):
+        check(keys, blocks)
+
+    run()
+
+
 @pytest.mark.parametrize("blocks", [2, 5])
 def test_nodes_shared_out_over_blocks(blocks):
     @examples(20)

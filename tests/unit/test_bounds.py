@@ -192,6 +192,29 @@ def test_delays_count_and_circles_are_refused():
         ready_times(EASY, TREE, flows((0, 1), (1, 0), after=np.array([[0, 1], [1, 0]])))
 
 
+def some_of(*rows):
+    return {"after_some": np.array(rows, np.int64)}
+
+
+def test_flows_that_need_some_of_several_start_with_the_first_of_these():
+    """One, two and three packets from host 0 to 1: at 10 + 210, 21 + 210 and 32 + 210; acknowledged 204 later; news to host 0 takes 204."""
+    f = flows((0, 1), (0, 1), (0, 1), (1, 3), (1, 3), (1, 3), (0, 3), (2, 3))
+    f = replace(f, packets=np.array([3, 1, 2, 1, 1, 1, 1, 1]), delay_ns=np.array([0.0] * 4 + [2.0] + [0.0] * 3))
+    rows = [[a, b, 0, k] for b, k in ((3, 1), (4, 2), (5, 3), (6, 1)) for a in range(3)] + [[1, 7, 0, 2], [1, 7, 1, 2]]
+    # host 2 hears of the second flow's arrival 408 later, of its last ACK at 220 + 204 + 408
+    expected = [0, 0, 0, 220, 231 + 2000, 242, 220 + 204, 220 + 204 + 408]
+    assert ready_times(EASY, TREE, replace(f, **some_of(*rows))).tolist() == expected
+
+
+def test_flows_that_need_some_may_wait_for_each_other_as_long_as_all_start():
+    """Host 1 starts flow 1 at 220, which gets to host 0 at 440, where that of flow 0 was heard of at 424: flow 2 needs two, not its own."""
+    f = flows((0, 1), (1, 0), (0, 1))
+    good = some_of([0, 1, 0, 1], [1, 1, 0, 1], [2, 1, 0, 1], [0, 2, 1, 2], [1, 2, 0, 2], [2, 2, 0, 2])
+    assert ready_times(EASY, TREE, replace(f, **good)).tolist() == [0, 220, 440]
+    with pytest.raises(ValueError, match="circle"):
+        ready_times(EASY, TREE, replace(f, **some_of([0, 1, 0, 2], [2, 1, 0, 2], [1, 2, 0, 1])))
+
+
 @st.composite
 def dags(draw):
     """Flows among the hosts of the radix-4 tree that wait for earlier ones to arrive, most at their source, or to be acknowledged."""
@@ -205,26 +228,44 @@ def dags(draw):
     after = after + draw(anywhere)
     acked = np.array(draw(anywhere), np.int64).reshape(-1, 2)
     delay_ns = np.array(draw(st.lists(st.sampled_from([0.0, 0.25, 3.0]), min_size=n, max_size=n)))
-    return Flows(src, dst, packets, np.array(after, np.int64).reshape(-1, 2), delay_ns=delay_ns, after_acked=acked)
+    after = np.array(after, np.int64).reshape(-1, 2)
+    some = []
+    for b in draw(st.lists(st.integers(1, n - 1), max_size=3, unique=True)) if n > 1 else []:
+        rows = draw(st.lists(st.tuples(st.integers(0, b - 1), st.integers(0, 1)), min_size=1, max_size=5, unique=True))
+        needed = draw(st.integers(1, len(rows)))
+        some += [(a, b, of_acks, needed) for a, of_acks in rows]
+        after, acked = after[after[:, 1] != b], acked[acked[:, 1] != b]
+    some = np.array(some, np.int64).reshape(-1, 4)
+    return Flows(src, dst, packets, after, delay_ns=delay_ns, after_acked=acked, after_some=some)
+
+
+def heard(f, ready, a, b, acked):
+    """When the source of flow b knows that flow a has arrived or, if `acked`, that it has all its ACKs; `ready`: the starts."""
+    hops, place = int(TREE.hops(f.src[a], f.dst[a])), (f.src if acked else f.dst)[a]
+    message = f.packets[a] * 11 - 1 + EASY.there(hops) + (EASY.back(hops) if acked else 0) if f.packets[a] else 0
+    return ready[a] + message + (0 if place == f.src[b] else EASY.back(TREE.hops(place, f.src[b])))
 
 
 @examples(200)
 @given(dags())
 def test_ready_times_are_those_of_a_plain_walk(f):
-    hops = TREE.hops(f.src, f.dst)
-    ready = []
+    """`plain`: without what several flows take that come in over one link, which counts for flows that wait for all only."""
+    hops, delay = TREE.hops(f.src, f.dst), f.delay_ns * 1000
+    ready, plain = [], []
     for b in range(len(f)):
+        some = [(a, acked, needed) for a, later, acked, needed in f.after_some.tolist() if later == b]
+        if some:
+            plain.append(int(sorted(heard(f, plain, a, b, acked) for a, acked, _ in some)[some[0][2] - 1] + delay[b]))
+            ready.append(plain[b])
+            continue
         before = sorted({int(a) for a, later in f.after if later == b})
-        arrives = [ready[a] + (f.packets[a] * 11 - 1 + EASY.there(hops[a]) if f.packets[a] else 0) for a in range(b)]
-        news = [0 if f.dst[a] == f.src[b] else EASY.back(TREE.hops(f.dst[a], f.src[b])) for a in range(b)]
-        ends = [arrives[a] + news[a] for a in before]
-        for a in {int(a) for a, later in f.after_acked if later == b}:
-            told = 0 if f.src[a] == f.src[b] else EASY.back(TREE.hops(f.src[a], f.src[b]))
-            ends.append(arrives[a] + (EASY.back(hops[a]) if f.packets[a] else 0) + told)
+        waits = [(a, 0) for a in before] + [(int(a), 1) for a, later in f.after_acked if later == b]
+        plain.append(int(max((heard(f, plain, a, b, acked) for a, acked in waits), default=0) + delay[b]))
+        ends = [heard(f, ready, a, b, acked) for a, acked in waits]
         sent = [a for a in before if f.packets[a] and f.dst[a] == f.src[b]]
         if sent:
             ends.append(min(ready[a] + 10 + EASY.there(hops[a]) for a in sent) + (f.packets[sent].sum() - 1) * 11)
-        ready.append(int(max(ends, default=0) + f.delay_ns[b] * 1000))
+        ready.append(int(max(ends, default=0) + delay[b]))
     assert ready_times(EASY, TREE, f).tolist() == ready
 
 
@@ -234,6 +275,14 @@ def test_the_last_ack_and_news_from_elsewhere_take_their_time():
     f = flows(*pairs, packets=3, after=np.array([[0, 3], [0, 4]]), after_acked=np.array([[0, 1], [0, 2]]))
     assert ready_times(EASY, TREE, f).tolist() == [0, 462 + 408, 462 + 408 + 612, 462, 462 + 408]
     assert lower_bound(EASY, TREE, f, "htsim_matrix", 0) == 462 + 408 + 612 + 3 * 11 + 650 + 612
+
+
+def test_part_counts_arrivals_of_other_flows_as_having_happened():
+    rows = [[a, b, 0, needed] for b, needed in ((2, 1), (3, 2), (4, 3)) for a in (0, 1, 2)]
+    f = flows(*[(0, 1)] * 5, **some_of(*rows))
+    assert part(f, np.arange(5)).after_some.tolist() == rows
+    assert part(f, np.array([1, 2, 3, 4])).after_some.tolist() == [[a, b, 0, k] for b, k in ((2, 1), (3, 2)) for a in (0, 1)]
+    assert part(f, np.array([3, 4])).after_some.tolist() == []
 
 
 def test_part_keeps_what_waits_within():

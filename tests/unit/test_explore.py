@@ -54,6 +54,14 @@ def test_one_to_four_schemes(schemes):
         scenarios_of(replace(SMALL, schemes=schemes))
 
 
+@pytest.mark.parametrize(
+    ("ideal_ns", "limit_ns"),
+    [(17_000, 340_000), (100_000, 2_000_000), (200_000, 2_000_000), (400_000, 2_000_000), (785_000, 3_925_000), (0, 1)],
+)
+def test_long_runs_are_stopped_sooner_in_ideal_times(ideal_ns, limit_ns):
+    assert explore.patience_ns(ideal_ns) == limit_ns
+
+
 def test_the_estimate_counts_the_hops_that_a_run_has():
     scenarios, seconds, prepared = bounded(scenarios_of(SMALL))
     hops = simulate(scenarios["ofan"]).packet_hops

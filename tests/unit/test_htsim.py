@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from scenarios import examples, matrices, matrix_file
 
 from ofancore import cli
@@ -18,6 +19,7 @@ from ofancore.htsim import matrix_text, without_computations
 from ofancore.prepare import prepare
 from ofancore.scenario import Scenario
 from ofancore.simulation import simulate
+from ofancore.workloads import connection_matrix
 from ofancore.workloads.base import Flows
 from ofancore.workloads.connection_matrix import parse_matrix
 
@@ -125,6 +127,30 @@ def test_triggers_as_dependencies(lines, after, acked):
     assert (f.after.tolist(), f.after_acked.tolist()) == (after, acked)
 
 
+@pytest.mark.parametrize(
+    ("lines", "after_some"),
+    [
+        # two sources, one connection: whichever fires first
+        (["0->1 start 0 size 1 send_done_trigger 1", "2->3 start 0 size 1 recv_done_trigger 1", "0->4 trigger 1 size 1",
+          "trigger id 1 multishot"], [[0, 2, 1, 1], [1, 2, 0, 1]]),
+        # one source that fires twice
+        (["0->1 start 0 size 1 send_done_trigger 1 recv_done_trigger 1", "0->4 trigger 1 size 1", "0->5 trigger 1 size 1",
+          "trigger id 1 multishot"], [[0, 1, 0, 1], [0, 1, 1, 1], [0, 2, 0, 2], [0, 2, 1, 2]]),
+        # and one more firing by the first target: no chain, which would forget a firing
+        (["0->1 start 0 size 1 send_done_trigger 1 recv_done_trigger 1", "0->4 trigger 1 size 1 send_done_trigger 1",
+          "trigger id 1 multishot"], [[0, 1, 0, 1], [0, 1, 1, 1], [1, 1, 1, 1]]),
+        # a second target that fires only helps the third one
+        (["0->1 start 0 size 1 send_done_trigger 1", "0->2 start 0 size 1 send_done_trigger 1", "0->3 trigger 1 size 1",
+          "0->4 trigger 1 size 1 recv_done_trigger 1", "0->5 trigger 1 size 1", "trigger id 1 multishot"],
+         [[i, later, acked, needed] for later, needed in ((2, 1), (3, 2), (4, 3)) for i, acked in ((0, 1), (1, 1), (3, 0))]),
+    ],
+)  # fmt: skip
+def test_multishots_that_any_of_several_fire(lines, after_some):
+    f = flows_of(body(*lines))
+    assert (f.after.tolist(), f.after_acked.tolist(), f.after_some.tolist()) == ([], [], after_some)
+    assert f.needed().tolist() == [{later: needed for _, later, _, needed in after_some}.get(i, 0) for i in range(len(f))]
+
+
 # --- what is refused, and where
 @pytest.mark.parametrize(
     ("text", "line", "rule"),
@@ -176,19 +202,43 @@ def test_triggers_as_dependencies(lines, after, acked):
          "a barrier of count 2 is fired 1 times: its connections would never start"),
         (body("0->1 trigger 1 size 1", "0->2 trigger 1 size 1", "0->1 start 0 size 1 send_done_trigger 1", "trigger id 1 multishot"), 7,
          "is fired 1 times for 2 connections: some would never start"),
-        # what is not known beforehand
+        # a second target that alone could start itself; two multishots that wait for each other
+        (body("0->1 trigger 1 size 1", "0->2 trigger 1 size 1 send_done_trigger 1", "0->1 start 0 size 1 send_done_trigger 1",
+              "trigger id 1 multishot"), 5, "never starts: its trigger waits for itself"),
+        (body("0->1 start 0 size 1 send_done_trigger 1", "0->2 trigger 1 size 1", "0->3 trigger 1 size 1 recv_done_trigger 2",
+              "0->4 trigger 2 size 1 send_done_trigger 1", "trigger id 1 multishot", "trigger id 2 multishot"), 6,
+         "never starts: its trigger waits for itself"),
+        # what htsim crashes on
         (body("0->1 trigger 1 size 1", *["0->1 start 0 size 1 send_done_trigger 1"] * 2, "trigger id 1 barrier count 1"), 7,
-         "a barrier of count 1 is fired 2 times: which come first is known in the run only"),
-        (body("0->1 trigger 1 size 1", *["0->1 start 0 size 1 send_done_trigger 1"] * 2, "trigger id 1 multishot"), 7,
-         "which connection fires this multishot when is known in the run only, unless they are a chain"),
+         "a barrier of count 1 is fired 2 times: htsim crashes on the last"),
         (body("0->1 trigger 1 size 1", *["0->1 start 0 size 1 send_done_trigger 1"] * 2, "trigger id 1 oneshot"), 7,
-         "a oneshot is fired once, but 2 connections fire it"),
+         "a oneshot is fired once, but 2 connections fire it, on which htsim crashes"),
     ],
 )  # fmt: skip
 def test_refusals_name_the_line(text, line, rule):
     with pytest.raises(ScenarioError) as e:
         parse_matrix(text, "my.cm")
     assert str(e.value) == f"workload.file = 'my.cm{'' if line is None else f', line {line}'}': {rule}"
+
+
+def test_multishots_with_too_many_pairs(monkeypatch):
+    """Two multishots of 2 sources and 2 targets each; a chain counts for nothing."""
+    lines = [f"0->1 start 0 size 1 send_done_trigger {number}" for number in (1, 1, 2, 2, 3)]
+    lines += [f"0->1 trigger {number} size 1" for number in (1, 1, 2, 2, 3)]
+    text = body(*lines, *[f"trigger id {number} multishot" for number in (1, 2, 3)])
+    monkeypatch.setattr(connection_matrix, "MOST_PAIRS", 8)
+    assert len(parse_matrix(text, "my.cm").after_some) == 8
+    monkeypatch.setattr(connection_matrix, "MOST_PAIRS", 7)
+    rule = r"line 15'?: any of 2 firings may start any of 2 connections: 8 pairs so far, at most 7 are possible$"
+    with pytest.raises(ScenarioError, match=rule):
+        parse_matrix(text, "my.cm")
+
+
+def test_rails_goes_without_multishots_of_several_sources():
+    keys = {"fabric": {"radix": 4, "rails": 2}, "balancer": {"kind": "rails"}}
+    workload = {"kind": "htsim_matrix", "file": matrix_file(body(*WINDOW))}
+    with pytest.raises(ScenarioError, match=r"^balancer.kind = 'rails': sends messages in parts"):
+        prepare(Scenario.from_dict({**keys, "workload": workload}))
 
 
 def test_refusals_of_the_workload(tmp_path):
@@ -238,6 +288,86 @@ def test_a_barrier_waits_for_all():
     lines = ["0->1 start 0 size 1 recv_done_trigger 1", "2->1 start 9000000 size 1 recv_done_trigger 1", "1->3 trigger 1 size 1 id 3"]
     flows = simulate(scenario(body(*lines, "trigger id 1 barrier count 2"))).flows
     assert flows["started_ns"][2] == pytest.approx(9000 + 4 * 541.58 + 0.84, abs=1e-6)
+
+
+ACKED = 2 * 541.58 + 2 * 500.64  # ns after its start that a packet to a host on the same edge switch is acknowledged
+NEWS = {2: 2 * 500.64, 4: 4 * 500.64, 6: 6 * 500.64}  # ns, by links
+
+
+def started(*lines):
+    """Starts in ns of the connections of a run without jitter, of 4096 bytes each."""
+    return simulate(scenario(body(*lines), start_jitter_ns=0.0)).flows["started_ns"].tolist()
+
+
+def test_each_host_counts_firings_as_it_hears_of_them():
+    """Hosts 0 and 14 fire at once; 0 and 1 share an edge switch, 14 is six links away. Host 0 needs one, host 14 two, host 1 three."""
+    lines = [f"{src}->{src + 1} start 0 size 4096 send_done_trigger 1" for src in (0, 14)]
+    lines += ["0->2 trigger 1 size 4096", "14->12 trigger 1 size 4096", "1->3 trigger 1 size 4096"]
+    lines += ["4->5 start 9000000 size 4096 send_done_trigger 1", "trigger id 1 multishot"]
+    expected = [0, 0, ACKED, ACKED + NEWS[6], 9000 + ACKED + NEWS[6], 9000]
+    assert started(*lines) == pytest.approx(expected, abs=1e-6)
+
+
+def test_firings_beyond_the_last_connection_are_ignored():
+    """The second of three firings is the first to be heard of by host 4: it comes from a host on its own edge switch."""
+    lines = ["0->1 start 0 size 4096 send_done_trigger 1", "5->4 start 1000000 size 4096 send_done_trigger 1"]
+    lines += ["8->9 start 0 size 4096 send_done_trigger 1", "4->6 trigger 1 size 4096", "trigger id 1 multishot"]
+    assert started(*lines) == pytest.approx([0, 1000, 0, 1000 + ACKED + NEWS[2]], abs=1e-6)
+
+
+def test_two_firings_of_one_connection_start_two():
+    """Its data at host 1, then its ACKs at host 0, where news of the former comes as late as the ACK itself."""
+    lines = ["0->1 start 0 size 4096 send_done_trigger 1 recv_done_trigger 1", "1->2 trigger 1 size 4096", "0->4 trigger 1 size 4096"]
+    one, two = started(*lines, "trigger id 1 multishot")[1:]
+    assert one == pytest.approx(2 * 541.58 + 0.84, abs=1e-6)  # behind the ACK
+    assert two == pytest.approx(ACKED, abs=1e-6)
+
+
+WINDOW = ["0->2 start 0 size 1228800 send_done_trigger 1", "0->4 start 0 size 4096 send_done_trigger 1"]
+WINDOW += [f"0->{dst} trigger 1 size 4096 send_done_trigger 1" for dst in (6, 8, 10)] + ["trigger id 1 multishot"]
+
+
+def test_a_window_of_two_messages_over_a_list_of_five():
+    """300 packets take 12.5 us to send and 2 us to be acknowledged 4 links away; one packet 6 links away takes 6.3 us there and back.
+
+    So the short one and the first of the list fire before the long one does, which starts the last of the list; of later firings nothing
+    comes. All start at host 0, which hears of firings at once, but two packets of the long one may go first: that on its way and the next.
+    """
+    flows = simulate(scenario(body(*WINDOW), start_jitter_ns=0.0)).flows
+    starts, ends = flows["started_ns"].to_numpy(), flows["done_ns"].to_numpy() - 0.2  # of a gap behind the last ACK
+    waited = starts[[2, 3, 4]] - ends[[1, 2, 0]]
+    assert (waited > -1e-6).all()
+    assert (waited < 2 * 41.78).all()
+    assert waited[2] == pytest.approx(0, abs=1e-6)  # the long one is over
+    assert ends[[1, 2, 0]].tolist() == pytest.approx([6 * 1042.22, 12 * 1042.22, 300 * 41.78 + 4 * 1042.22], abs=200)
+    for time in starts:  # never more than two under way
+        assert np.count_nonzero((starts <= time) & (time < ends - 1e-6)) <= 2
+
+
+def test_a_chain_is_the_shorter_way_to_say_the_same(monkeypatch):
+    """Over hosts near and far, by data and by ACKs: each waiting for the one before it, or for any k of all."""
+    ends = [(0, 15), (15, 1), (2, 3), (9, 4), (4, 5), (14, 0)]
+    lines = [f"{src}->{dst} {'trigger 1' if i else 'start 0'} size 9000 " for i, (src, dst) in enumerate(ends)]
+    lines = [line + f"{('send', 'recv')[i % 2]}_done_trigger 1" for i, line in enumerate(lines)]
+    given = scenario(body(*lines, "trigger id 1 multishot"))
+    short = simulate(given)
+    monkeypatch.setattr(connection_matrix, "chain", lambda trigger: [])
+    assert len(prepare(given).flows.after_some) == 6 * 5
+    long = simulate(given)
+    assert long.flows.equals(short.flows)
+    assert long.lower_bound_ns == short.lower_bound_ns
+
+
+@examples(40)
+@given(matrices(16), st.booleans())
+def test_runs_of_matrices_keep_the_bound_and_do_not_depend_on_threads(text, closed):
+    keys = {"recovery": {"kind": "sack"}} if closed else {}
+    given = scenario(text, start_jitter_ns=0.0, **keys)
+    one, two = simulate(given), simulate(given, threads=2)
+    assert one.finished
+    assert one.lower_bound_ns <= one.cct_ns + 1e-6
+    assert one.flows.equals(two.flows)
+    assert one.links.equals(two.links)
 
 
 # --- the way back
@@ -339,14 +469,20 @@ def test_computations_that_cannot_give_way(flows, delay_ns, after, rule):
     assert str(e.value).endswith(f"cannot be written as a connection matrix: {rule}")
 
 
-@examples(30)
+def test_a_multishot_is_written_as_one():
+    text = matrix_text(scenario(body(*WINDOW), start_jitter_ns=0.0))
+    assert text.splitlines()[-1] == "trigger id 1 multishot"
+    assert matrix_text(scenario(text)).splitlines()[1:] == text.splitlines()[1:]
+
+
+@examples(60)
 @given(matrices(16))
 def test_matrices_go_there_and_back(text):
     """Sizes become whole packets the first time; from then on nothing changes."""
     given = scenario(text, packet={"payload_bytes": 64})
     written = matrix_text(given)
     before, after = prepare(given).flows, prepare(scenario(written, packet={"payload_bytes": 64})).flows
-    for name in ("src", "dst", "packets", "after", "after_acked", "delay_ns"):
+    for name in ("src", "dst", "packets", "after", "after_acked", "after_some", "delay_ns"):
         assert np.array_equal(getattr(after, name), getattr(before, name)), name
     assert (before.packets == [-(-at.size // 64) for at in parse_matrix(text, "it").connections]).all()
 

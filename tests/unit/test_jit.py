@@ -1,6 +1,8 @@
 """Machine code on disk: whatever is wrong with it costs time and nothing else."""
 
 import ast
+import os
+import shutil
 import subprocess
 import sys
 
@@ -100,3 +102,27 @@ def test_no_two_columns_share_a_name():
     names = [node for statement in tree.body if isinstance(statement, ast.Assign) for node in ast.walk(statement)]
     targets = [node.id for node in names if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
     assert len(targets) == len(set(targets)), sorted({name for name in targets if targets.count(name) > 1})
+
+
+KERNEL = "from ofancore.jit import kernel\n\n\n@kernel\ndef add(a, b):\n    return a + b\n"
+CALL = """
+from ofancore.jit import before_compiling
+from ofancore.small import add
+with before_compiling(lambda: print("compiles")):
+    print(add(1, 2))
+"""
+
+
+def test_checkouts_of_the_same_sources_share_machine_code(tmp_path):
+    def said(checkout: str) -> list[str]:
+        environment = {"HOME": str(tmp_path), "PYTHONPATH": str(tmp_path / checkout), "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run([sys.executable, "-c", CALL], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True)
+        return done.stdout.split()
+
+    for checkout in ("one", "two"):
+        shutil.copytree(jit.PACKAGE, tmp_path / checkout / "ofancore", ignore=shutil.ignore_patterns("__pycache__"))
+        (tmp_path / checkout / "ofancore/small.py").write_text(KERNEL)
+    os.utime(tmp_path / "two/ofancore/small.py", (0, 0))
+    assert [said(checkout) for checkout in ("one", "two", "one")] == [["compiles", "3"], ["3"], ["3"]]
+    (tmp_path / "two/ofancore/small.py").write_text(KERNEL.replace("+", "-"))
+    assert said("two") == ["compiles", "-1"]

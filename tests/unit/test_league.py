@@ -40,12 +40,17 @@ def test_the_distance_is_that_of_a_geometric_mean_and_ranks():
     table = league.standings(runs(ops=(2.0, 8.0), ofan=(1.0, 4.0), ecmp=(3.0, None)), SETTINGS)
     assert list(table["label"]) == ["ofan", "ops", "ecmp"]
     assert list(table["rank"]) == [1, 2, 3]
-    assert list(table["mean"]) == pytest.approx([2.0, 4.0, math.sqrt(3.0 * 100.0)])
     assert list(table["distance_to_optimal_percent"]) == pytest.approx([100.0, 300.0, 100 * (math.sqrt(300.0) - 1)])
     assert list(table["unfinished"]) == [0, 0, 2]
-    assert list(table["low"]) == pytest.approx(list(table["mean"]))  # the seeds are alike
+    mean, low, _ = league.DISTANCE
+    assert list(table[low]) == pytest.approx(list(table[mean]))  # the seeds are alike
     first = table.iloc[0]
     assert (first["queue_max_packets"], first["dropped_percent"], first["reordered_percent"]) == (15.0, 2.0, 25.0)
+    queues = [first[f"queue_max{end}_packets"] for end in ("_low", "_high")]
+    assert queues == pytest.approx([0.0, 15.0 + 12.7062 * 5.0], rel=1e-4)  # 15 - 63.5 is no queue
+    assert (first["dropped_low_percent"], first["dropped_high_percent"]) == (2.0, 2.0)
+    assert league.cost_of(first, "queue_max_packets") == "15 [0, 79]"
+    assert league.cost_of(first, "host_bytes") == "3"
     assert (first["switch_bytes"], first["host_bytes"]) == (16, 3)
     assert first["described_in"] == "ofancore/balancers/ofan.py"
 
@@ -65,6 +70,28 @@ def test_the_distance_is_told_apart_by_a_column_of_settings():
     assert list(table[league.PART + "b"]) == pytest.approx([300.0, 700.0])
     head, rows = league.shown_rows(table)
     assert dict(zip(head, rows[0], strict=True))["b (%)"] == "300"
+
+
+@pytest.mark.parametrize(
+    ("dead", "cables", "known_ns", "words"),
+    [
+        (0.0, [], 0.0, "healthy"),
+        (0.0, [], math.inf, "healthy"),
+        (0.01, [], 0.0, "1% dead, known"),
+        (0.005, [], math.inf, "0.5% dead, unknown"),
+        (0.0, [0.5], math.inf, "a cable at 50%, unknown"),
+        (0.0, [0.0], 1e4, "a cable dead, known after 10 µs"),
+        (0.0, [0.25, 0.25], 0.0, "2 cables at 25%, known"),
+        (0.02, [0.25, 0.5], 0.0, "2% dead and 2 cables degraded, known"),
+    ],
+)
+def test_a_condition_says_what_is_broken_and_who_knows(dead, cables, known_ns, words):
+    row = {
+        "failures.link_failure_rate": dead,
+        "failures.cables": json.dumps([{"cable": f"edge:0:{i}-agg:0:0", "capacity": share} for i, share in enumerate(cables)]),
+        "failures.convergence_ns": known_ns,
+    }
+    assert league.condition(row) == words
 
 
 def test_a_scheme_without_a_setting_is_not_compared():

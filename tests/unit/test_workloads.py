@@ -250,6 +250,21 @@ def test_jobs_have_hosts_of_their_own():
     assert hosts["random"] != hosts["contiguous"]
 
 
+def test_all_that_jobs_wait_for_is_within_them(monkeypatch):
+    """In the numbers of the run; how many of several and how they count stay as they are."""
+    waits = {"after": [[0, 1]], "after_acked": [[1, 2]], "after_some": [[0, 3, 1, 2], [1, 3, 0, 2], [3, 3, 0, 2]]}
+
+    def flows(self, fabric, rng, payload_bytes):
+        return Flows(*(np.full(4, n) for n in (*self.hosts[:2], 1)), **{name: np.array(rows) for name, rows in waits.items()})
+
+    monkeypatch.setattr(WORKLOADS["permutation"], "flows", flows)
+    f = expand("two_jobs", mix="contiguous")
+    assert f.after.tolist() == [[0, 1], [4, 5]]
+    assert f.after_acked.tolist() == [[1, 2], [5, 6]]
+    assert f.after_some.tolist() == [[0, 3, 1, 2], [1, 3, 0, 2], [3, 3, 0, 2], [4, 7, 1, 2], [5, 7, 0, 2], [7, 7, 0, 2]]
+    assert f.needed().tolist() == [0, 1, 1, 2] * 2
+
+
 def test_jobs_are_those_workloads():
     """On the first eight hosts a job is what it would be alone there, but for what it draws."""
     job = {"kind": "halving_doubling", "message_packets": 2, "placement": "contiguous"}
