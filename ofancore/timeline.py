@@ -55,9 +55,9 @@ def record(scenario: Scenario, times_ns: Sequence[float] | None = None, samples:
     """Run a scenario and look at its links at `times_ns`; without them, from `samples` to twice as often, evenly from 0 on, and at the end.
 
     Times are taken to the nearest picosecond, before what happens at it. Where packets are still under way when the last flow is done, the
-    last look is up to a link's delay later. `inputs`: what `prepare` makes of the scenario, if that is at hand; they are used up.
-    ScenarioError as `simulate`, for times that do not rise or lie beyond the end of a run that was stopped, and for more than `MOST_VALUES`
-    samples of links.
+    last look is up to a link's delay later, and what these packets do after the end is followed in part. `inputs`: what `prepare` makes of
+    the scenario, if that is at hand; they are used up. ScenarioError as `simulate`, for times that do not rise or lie beyond the end of a
+    run that was stopped, and for more than `MOST_VALUES` samples of links.
     """
     if times_ns is not None:
         return _at_times(scenario, times_ns)
@@ -100,7 +100,8 @@ def _to_the_end(inputs: Inputs, samples: int) -> Timeline:
     whole = not done or _nothing_follows(inputs, w)
     wall = time.perf_counter() - began
     result = build_result(inputs, w, status, wall) if whole else simulate(inputs.scenario)
-    end = int(w.tx[:, c.DONE].max()) if done and whole else int(w.clock[c.NOW])
+    stopped, last_ack = int(w.clock[c.NOW]), int(w.tx[:, c.DONE].max())
+    end = stopped if not done else last_ack if whole else max(stopped, last_ack)  # the last ACK's time may have its gap in it
     times = step * np.arange(len(looks))
     if end > times[-1]:
         times = np.append(times, end)
