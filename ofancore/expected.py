@@ -28,7 +28,7 @@ from ofancore.provenance import PNG, drawing, drawing_digest, embedded, record_i
 # the figures in the README
 FIGURES = (
     "fig01_granularity", "fig03_failures_unknown", "fig06_queue_scaling", "fig08_network_size", "fig14_headline", "pofan_pipes",
-    "p4_resources", "league",
+    "p4_resources", "league", "paths",
 )  # fmt: skip
 
 ABOUT = """# What a full run gives
