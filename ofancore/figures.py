@@ -96,22 +96,6 @@ class Source:
             self._read[experiment] = pd.concat([self._group(g) for g in groups], ignore_index=True)
         return self._read[experiment].copy()
 
-    def paths(self, experiment: str) -> list[pd.DataFrame]:
-        """Who was on which link in the runs of an experiment that the pipeline has watched: links, flows (see path_files), with `label`."""
-        from ofancore import path_files
-
-        runs, parts = self.runs(experiment), []
-        for group in (g for g in self.groups if g.experiment == experiment):
-            of = runs[runs["label"] == group.label]
-            try:
-                found = path_files.read(group, of, self.results)
-            except MissingRun:
-                if not self.simulate:
-                    raise
-                found = path_files.tables(of)
-            parts.append([table.assign(label=group.label) for table in found])
-        return [pd.concat(tables, ignore_index=True) for tables in zip(*parts, strict=True)]
-
     def read_groups(self) -> dict[str, tuple[Group, list[str]]]:
         """Of the raw files that were read: path below the results -> its group, the digests of its scenarios."""
         there = {}
@@ -144,9 +128,6 @@ class Figure:
 
     def runs(self, experiment: str) -> pd.DataFrame:
         return self.source.runs(experiment)
-
-    def paths(self, experiment: str) -> list[pd.DataFrame]:
-        return self.source.paths(experiment)
 
     def folder(self, kind: str) -> Path:
         """Where its files of a kind lie: figures, tables, notebooks."""

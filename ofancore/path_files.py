@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ofancore.figures import ANEW, MissingRun, read_group
+from ofancore.figures import ANEW, MissingRun, Source, read_group
 from ofancore.files import write_whole
 from ofancore.plan import START_SECONDS, Group, expand, run_hops
 
@@ -73,3 +73,18 @@ def read(group: Group, runs: pd.DataFrame, results: str | Path) -> list[pd.DataF
             raise MissingRun(f"{path}: of other runs than the raw file has; {ANEW}")
         found.append(table)
     return found
+
+
+def of(source: Source, experiment: str) -> list[pd.DataFrame]:
+    """The two tables of all runs of an experiment, with `label`. MissingRun as `read`; a source that simulates makes what is missing."""
+    runs, parts = source.runs(experiment), []
+    for group in (g for g in source.groups if g.experiment == experiment):
+        here = runs[runs["label"] == group.label]
+        try:
+            found = read(group, here, source.results)
+        except MissingRun:
+            if not source.simulate:
+                raise
+            found = tables(here)
+        parts.append([table.assign(label=group.label) for table in found])
+    return [pd.concat(found, ignore_index=True) for found in zip(*parts, strict=True)]

@@ -331,7 +331,7 @@ def kept(tmp_path):
 
 
 def test_a_figure_reads_who_was_on_which_link(kept):
-    links, flows = Source(str(kept), [GROUP]).paths("few")
+    links, flows = path_files.of(Source(str(kept), [GROUP]), "few")
     assert list(links) == ["digest", *glossary.PATH_LINKS, *glossary.LINK_ROWS, "label"]
     assert list(flows) == ["digest", *glossary.USE, "label"]
     assert set(links["label"]) | set(flows["label"]) == {"ecmp"}
@@ -344,7 +344,7 @@ def test_a_figure_reads_who_was_on_which_link(kept):
 
 
 def test_opened_by_hand_a_figure_makes_the_tables_itself(tmp_path):
-    links, flows = Source(str(tmp_path), [GROUP], simulate=True).paths("few")
+    links, flows = path_files.of(Source(str(tmp_path), [GROUP], simulate=True), "few")
     assert len(links) == 2 * 6 * 16
     assert len(flows) > 0
     assert list(tmp_path.iterdir()) == []
@@ -362,7 +362,7 @@ def test_tables_that_are_missing_damaged_or_of_other_runs_are_refused(kept):
 
     def refusal():
         with pytest.raises(MissingRun) as caught:
-            Source(str(kept), [GROUP]).paths("few")
+            path_files.of(Source(str(kept), [GROUP]), "few")
         return str(caught.value)
 
     flows.write_bytes(whole[:-9])
