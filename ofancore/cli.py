@@ -88,6 +88,13 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("scenario", nargs="?", help="YAML file; without it, the defaults")
     export.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="override a dotted key (repeatable)")
     export.add_argument("--out", metavar="FILE", required=True, help="the .cm file to write")
+    export.add_argument(
+        "--trigger-on",
+        choices=("send", "recv"),
+        default="send",
+        help="what starts a connection that waits for data: the sender's last ACK (send, the default: htsim runs it) or the arrival itself "
+        "(recv: exact, but htsim reads recv_done_trigger and never fires it)",
+    )
     export.set_defaults(call=_export, flows=None, links=None)
 
     lists = sub.add_parser("list", help="list what a scenario may name, and what a result holds")
@@ -249,7 +256,7 @@ def _export(args) -> int:
     scenario = Scenario.from_yaml(args.scenario, args.set)
     _refuse_shared_paths(args)
     check_writable(args.out)
-    text = matrix_text(scenario)
+    text = matrix_text(scenario, args.trigger_on)
     write_whole(args.out, lambda temporary: Path(temporary).write_text(text))
     return 0
 

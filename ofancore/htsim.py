@@ -7,9 +7,16 @@ what the format cannot say: other computations, delays after a wait, a limit to 
 than one trigger in the same way (as in halving and doubling: a connection's data starts all that waits for it, or counts for one barrier),
 and messages of 2 GiB. A fabric with rails is written in places (`fabric.py`), since htsim has no rails, and what a scheme that chooses
 NICs made of the messages as it is.
+
+Most of what flows wait for is data that arrives. htsim reads `recv_done_trigger` and never fires it: a matrix with such triggers ends there
+without a word when the connections are done that start by themselves. So that it runs the twin experiment, a connection that should fire
+when its data has arrived is written with `send_done_trigger`: it fires with its last ACK, one way back later. With `on="recv"` the matrix
+says what is meant, and comes back by `htsim_matrix` as it was.
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 import numpy as np
 
@@ -18,15 +25,23 @@ from ofancore.prepare import prepare
 from ofancore.scenario import Scenario
 from ofancore.workloads.connection_matrix import MOST
 
+NOTE = "# who waits for data that arrives is started by its last ACK: htsim never fires recv_done_trigger (--trigger-on recv)"
 
-def matrix_text(scenario: Scenario) -> str:
-    """The connection matrix of a scenario's workload; ScenarioError for what it cannot say."""
+
+def matrix_text(scenario: Scenario, on: Literal["send", "recv"] = "send") -> str:
+    """The connection matrix of a scenario's workload; ScenarioError for what it cannot say.
+
+    `on`: what fires a trigger for which data has to arrive, the sender's last ACK (send: htsim runs it) or the data (recv: exact).
+    """
     inputs = prepare(scenario)
     flows, fabric = inputs.flows, inputs.fabric
     some = set(flows.after_some[:, 1].tolist())  # targets of multishots, which stand in the order in which they are started
     start = {int(flow): int(time) for _, time, flow in inputs.start}
     sources, start = without_computations(scenario, inputs, start)
     refuse_unsaid(scenario, inputs, start)
+    late = on == "send" and any(not acked for what in sources.values() for _, acked in what)
+    if late:
+        sources = {flow: acked_ones(scenario, what) for flow, what in sources.items()}
     numbers: dict[tuple, int] = {}  # of triggers, by what fires them
     kinds: dict[tuple, str] = {}
     fires: dict[tuple[int, int], int] = {}  # the first flow that waits for a source, by source
@@ -46,6 +61,7 @@ def matrix_text(scenario: Scenario) -> str:
     carry = np.flatnonzero(flows.packets > 0).tolist()
     lines = [
         f"# {scenario.workload.title}, seed {scenario.seed}, {payload} bytes a packet; ofancore scenario {scenario.digest}",
+        *[NOTE] * late,
         f"Nodes {fabric.n_hosts}",
         f"Connections {len(carry)}",
     ]
@@ -57,6 +73,15 @@ def matrix_text(scenario: Scenario) -> str:
         lines.append(" ".join(words))
     lines += [f"trigger id {number} {kinds[what]}" for what, number in numbers.items()]
     return "\n".join(lines) + "\n"
+
+
+def acked_ones(scenario: Scenario, what: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+    """The same sources, each with its ACKs; ScenarioError for one that counts twice, by its data and by its ACKs."""
+    acked = tuple(sorted({(flow, 1) for flow, _ in what}))
+    if len(acked) < len(what):
+        twice = next(flow for flow, _ in acked if (flow, 0) in what and (flow, 1) in what)
+        raise refusal(scenario, f"flow {twice} fires by its data and by its ACKs, which htsim does not tell apart (on: recv)")
+    return acked
 
 
 def refusal(scenario: Scenario, rule: str) -> ScenarioError:

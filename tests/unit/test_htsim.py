@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scenarios import examples, matrices, matrix_file
 
-from ofancore import cli
+from ofancore import cli, htsim
 from ofancore.errors import ScenarioError
 from ofancore.htsim import matrix_text, without_computations
 from ofancore.prepare import prepare
@@ -388,18 +388,18 @@ def test_flows_go_there_and_back(workload):
     keys = {"fabric": {"radix": 4}, "packet": {"payload_bytes": 1000}, "start_jitter_ns": 500.0, "seed": 4}
     given = Scenario.from_dict({**keys, "workload": workload})
     before = prepare(given)
-    text = matrix_text(given)
+    text = matrix_text(given, on="recv")
     again = scenario(text, packet=keys["packet"])
     after = prepare(again)
     for name in ("src", "dst", "packets", "after", "after_acked"):
         assert np.array_equal(getattr(after.flows, name), getattr(before.flows, name)), name
     assert sorted(after.start.tolist()) == sorted(before.start.tolist())  # jitter and all
-    assert matrix_text(again).splitlines()[1:] == text.splitlines()[1:]
+    assert matrix_text(again, on="recv").splitlines()[1:] == text.splitlines()[1:]
 
 
 def test_a_run_of_what_was_written_is_the_run():
     given = Scenario.from_dict({"fabric": {"radix": 4}, "workload": {"kind": "ring_all_reduce", "message_packets": 5}})
-    one, other = simulate(given), simulate(scenario(matrix_text(given)))
+    one, other = simulate(given), simulate(scenario(matrix_text(given, on="recv")))
     assert one.flows.equals(other.flows)
     assert one.links.equals(other.links)
 
@@ -409,7 +409,7 @@ def test_halving_and_doubling_of_few_ranks_can_be_said(phase):
     """Of two ranks each waits for the other once; of four, in one half of it, for one message or for two that nothing else waits for."""
     hosts = [0, 9] if phase == "all_reduce" else [0, 9, 3, 14]
     given = Scenario.from_dict({"fabric": {"radix": 4}, "workload": {"kind": "halving_doubling", "phase": phase, "hosts": hosts}})
-    one, other = prepare(given).flows, flows_of(matrix_text(given))
+    one, other = prepare(given).flows, flows_of(matrix_text(given, on="recv"))
     assert (one.after.tolist(), one.packets.tolist()) == (other.after.tolist(), other.packets.tolist())
 
 
@@ -417,7 +417,7 @@ def test_combine_waits_for_dispatch_by_barriers():
     """The computation between the two takes no time: combine of a rank starts when all that it gets has arrived, as in the run."""
     keys = {"fabric": {"radix": 4}, "start_jitter_ns": 300.0}
     given = Scenario.from_dict({**keys, "workload": {"kind": "moe_all_to_all", "model": "mixtral_8x7b", "tokens": 5}})
-    text = matrix_text(given)
+    text = matrix_text(given, on="recv")
     one, other = simulate(given), simulate(scenario(text))
     kept = one.flows[one.flows["packets"] > 0].reset_index(drop=True)
     assert len(kept) == len(other.flows) < len(one.flows)
@@ -470,9 +470,9 @@ def test_computations_that_cannot_give_way(flows, delay_ns, after, rule):
 
 
 def test_a_multishot_is_written_as_one():
-    text = matrix_text(scenario(body(*WINDOW), start_jitter_ns=0.0))
+    text = matrix_text(scenario(body(*WINDOW), start_jitter_ns=0.0), on="recv")
     assert text.splitlines()[-1] == "trigger id 1 multishot"
-    assert matrix_text(scenario(text)).splitlines()[1:] == text.splitlines()[1:]
+    assert matrix_text(scenario(text), on="recv").splitlines()[1:] == text.splitlines()[1:]
 
 
 @examples(60)
@@ -480,7 +480,7 @@ def test_a_multishot_is_written_as_one():
 def test_matrices_go_there_and_back(text):
     """Sizes become whole packets the first time; from then on nothing changes."""
     given = scenario(text, packet={"payload_bytes": 64})
-    written = matrix_text(given)
+    written = matrix_text(given, on="recv")
     before, after = prepare(given).flows, prepare(scenario(written, packet={"payload_bytes": 64})).flows
     for name in ("src", "dst", "packets", "after", "after_acked", "after_some", "delay_ns"):
         assert np.array_equal(getattr(after, name), getattr(before, name)), name
@@ -509,15 +509,37 @@ def test_matrices_go_there_and_back(text):
 )
 def test_what_the_format_cannot_say(workload, rule):
     with pytest.raises(ScenarioError) as e:
-        matrix_text(Scenario.from_dict({"fabric": {"radix": 4}, "workload": workload}))
+        matrix_text(Scenario.from_dict({"fabric": {"radix": 4}, "workload": workload}), on="recv")
     said = f"workload.kind = {workload['kind']!r}: cannot be written as a connection matrix: "
     assert re.fullmatch(re.escape(said) + rule, str(e.value))
+
+
+@pytest.mark.parametrize("workload", [w for w in WORKLOADS if w["kind"] not in ("two_jobs",)], ids=lambda w: w["kind"])
+def test_what_htsim_never_fires_is_not_written_unless_asked_for(workload):
+    """By default whoever waits for data is started by the last ACK of it: the same connections, sizes and triggers."""
+    given = Scenario.from_dict({"fabric": {"radix": 4}, "workload": workload})
+    exact, runs = (matrix_text(given, on=on) for on in ("recv", "send"))
+    assert "recv_done_trigger" not in runs.replace(htsim.NOTE, "")
+    assert (htsim.NOTE in runs.splitlines()) == ("recv_done_trigger" in exact)
+    assert [line for line in runs.splitlines() if line != htsim.NOTE] == exact.replace("recv_done", "send_done").splitlines()
+    one, other = prepare(scenario(exact)).flows, prepare(scenario(runs)).flows
+    assert np.array_equal(one.after, other.after_acked[:, :]) or len(one.after_acked)
+    assert len(other.after) == 0
+
+
+def test_a_message_that_fires_twice_at_different_times_is_refused():
+    """By its data and by its ACKs one multishot: two firings, of which htsim makes one."""
+    text = "Nodes 16\nConnections 3\nTriggers 1\n0->8 id 1 start 0 size 64 send_done_trigger 1 recv_done_trigger 1\n"
+    text += "8->9 id 2 trigger 1 size 64\n9->3 id 3 trigger 1 size 64\ntrigger id 1 multishot\n"
+    with pytest.raises(ScenarioError, match="flow 0 fires by its data and by its ACKs, which htsim does not tell apart"):
+        matrix_text(scenario(text))
+    assert "send_done_trigger 1 recv_done_trigger 1" in matrix_text(scenario(text), on="recv")
 
 
 def test_the_command(tmp_path, capsys):
     out = tmp_path / "new" / "ring.cm"
     sets = ["--set", "fabric.radix=4", "--set", "workload={kind: ring_all_gather, message_packets: 2, steps: 2}"]
-    assert cli.main(["export-htsim", *sets, "--out", str(out)]) == 0
+    assert cli.main(["export-htsim", *sets, "--trigger-on", "recv", "--out", str(out)]) == 0
     lines = out.read_text().splitlines()
     assert lines[0].startswith("# ring all-gather, seed 0, 4096 bytes a packet; ofancore scenario ")
     assert lines[1:4] == ["Nodes 16", "Connections 32", "Triggers 16"]
