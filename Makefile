@@ -117,7 +117,7 @@ endif
 # A sign of life from a minute or two of pip: a line every so many packages, and one before they are unpacked. The status comes last.
 FEW_LINES = { n=0; while read -r word rest; do case $$word in \
     Collecting | Processing) n=$$((n + 1)); [ $$((n % 40)) != 0 ] || echo "  $$n packages fetched" ;; \
-    Installing) echo "  $$n packages fetched; installing them, which takes a minute" ;; \
+    Installing) case $$rest in collected*) ;; *) continue ;; esac; echo "  $$n packages fetched; installing them, which takes a minute" ;; \
     status) exit $$rest ;; \
     esac; done; exit 1; }
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import math
 
-from ofancore.claims import band, measured
+from ofancore.claims import band, measured, subject
 from ofancore.compare import PAPER, experiments_behind, read_reference
 from ofancore.config import Config, load_config
 from ofancore.markdown import table
-from ofancore.palette import name_of
 from ofancore.plan import expand, seconds
 
 
@@ -49,15 +48,10 @@ def artifact_values() -> str:
         experiments = {check.says: check.experiment for check in config.claims[c["id"]].checks}
         for says in dict.fromkeys(k["says"] for k in c["checks"]):
             checks = [k for k in c["checks"] if k["says"] == says]
-            values = [f"{name_of(k['scheme'])}{'' if k['seeds'] else _chip(k)} {measured(k)}" for k in checks]
+            values = [f"{subject(k)} {measured(k)}" for k in checks]
             where = f"`{experiments[says]}`" if says in experiments else "`data/p4/reports`"
             rows.append([c["id"], says, where, band(checks[0]), "; ".join(values)])
     return table(["claim", "criterion", "experiment", "band", "expected values"], rows)
-
-
-def _chip(check: dict) -> str:
-    """The chip of a compiler's report, which only the measure's words have."""
-    return " on Tofino 2" if "tofino2" in check["measure"] else " on Tofino 1"
 
 
 BLOCKS = {"artifact claims": artifact_claims, "artifact values": artifact_values}

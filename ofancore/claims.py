@@ -125,6 +125,12 @@ def plain_outcome(outcome: Outcome) -> dict:
     return {k: (None if isinstance(v, float) and not math.isfinite(v) else v) for k, v in asdict(outcome).items()}
 
 
+def subject(check: dict) -> str:
+    """Of what a check is (an outcome as JSON has it): the scheme, and the chip of a compiler's report (only the measure tells)."""
+    chip = "" if check["seeds"] else " on Tofino 2" if "tofino2" in check["measure"] else " on Tofino 1"
+    return name_of(check["scheme"]) + chip
+
+
 def band(check: dict) -> str:
     """The band of a check (an outcome as JSON has it) in words."""
     low, high = check["at_least"], check["at_most"]
@@ -168,7 +174,7 @@ def markdown(table: list[dict], rests_on: str, notice: str = "") -> str:
         if c["checks"]:
             lines += ["", f"## {c['id']}: {c['verdict']}", "", c["claim"], "", f"Paper: {c['paper']} ({c['source']}).", ""]
             lines += ["| criterion | scheme | measured | band | passed |", "|---|---|---|---|---|"]
-            lines += [f"| {k['says']} | {name_of(k['scheme'])} | {measured(k)} | {band(k)} | {k['passed']} |" for k in c["checks"]]
+            lines += [f"| {k['says']} | {subject(k)} | {measured(k)} | {band(k)} | {k['passed']} |" for k in c["checks"]]
     return "\n".join(lines) + "\n"
 
 
@@ -194,8 +200,7 @@ def web_page(table: list[dict], rests_on: str, notice: str = "") -> str:
         rows.append(f"<tr><td><b>{c['id']}</b><td>{e(c['claim'])}<td>{e(c['paper'])}{mark}<td>{passed}<td>{link}</tr>")
         if c["checks"]:
             checks = "".join(
-                f"<tr><td>{e(k['says'])}<td>{e(name_of(k['scheme']))}<td>{e(measured(k))}<td>{e(band(k))}"
-                f'<td class="{k["passed"]}">{k["passed"]}</tr>'
+                f'<tr><td>{e(k["says"])}<td>{e(subject(k))}<td>{e(measured(k))}<td>{e(band(k))}<td class="{k["passed"]}">{k["passed"]}</tr>'
                 for k in c["checks"]
             )
             details.append(

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ofancore import digests
-from ofancore.claims import band, measure, measure_report, measured, plain_outcome, verdict
+from ofancore.claims import band, measure, measure_report, measured, plain_outcome, subject, verdict
 from ofancore.config import ROOT, Claim, Config, load_config
 from ofancore.console import exit_status
 from ofancore.errors import ScenarioError
@@ -214,7 +214,8 @@ def head(found: dict, config_name: str) -> list[str]:
     """What was compared with what, by which rule."""
     made = found["reference"]
     if "claims" not in found:
-        return [f"Nothing to compare: data/expected is of a run of config/{made['config']}, of which {config_name} has no experiment."]
+        rule = f"data/expected is of the grid of config/{made['config']}, and no experiment of {config_name} is on that grid."
+        return [f"Nothing to compare: {rule}"]
     lines = [
         f"Reference: data/expected, of config/{made['config']}, sources {made['source']}, numba {made['numba']}, numpy {made['numpy']}."
     ]
@@ -278,7 +279,7 @@ def _line(cells, widths) -> str:
 
 
 def _check(k: dict) -> str:
-    return f"{name_of(k['scheme'])}: {k['says']}: reference {measured(k['reference'])}, here {measured(k['here'])}"
+    return f"{subject(k['here'])}: {k['says']}: reference {measured(k['reference'])}, here {measured(k['here'])}"
 
 
 def text(found: dict, config_name: str, results: str | Path, command: str) -> str:
@@ -301,9 +302,8 @@ def markdown(found: dict, config_name: str, results: str | Path, command: str) -
             for k in c["checks"]:
                 either = k["here"] or k["reference"]
                 cells = [measured(k[which]) if k[which] else "-" for which in ("reference", "here")]
-                lines.append(
-                    f"| {k['says']} | {name_of(k['scheme'])} | {band(either) if either else '-'} | {' | '.join(cells)} | {k['verdict']} |"
-                )
+                of = subject(either) if either else name_of(k["scheme"])
+                lines.append(f"| {k['says']} | {of} | {band(either) if either else '-'} | {' | '.join(cells)} | {k['verdict']} |")
     return "\n".join(lines) + "\n"
 
 
@@ -335,6 +335,8 @@ def main(arguments: list[str] | None = None) -> int:
             write_file(results / "comparison.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n")
             write_file(results / "comparison.md", markdown(found, name, results, command))
         print(text(found, name, results, command))
+        for figure in dict.fromkeys(config.claims[key].figure for key in args.claim if config.claims[key].figure):
+            print(f"\nFigure: {results}/figures/{figure}.html. Values of every check: make compare writes them to {results}/comparison.md.")
         return 1 if args.strict and differs(found) else 0
 
     return exit_status("ofancore.compare", call)

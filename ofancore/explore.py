@@ -28,7 +28,7 @@ from ofancore.jit import before_compiling
 from ofancore.palette import name_of, order, style
 from ofancore.prepare import Inputs, prepare
 from ofancore.scenario import Scenario
-from ofancore.theme import FONT
+from ofancore.theme import FONT, SANS
 from ofancore.timeline import Timeline, record
 from ofancore.units import ns, ticks
 from ofancore.workloads import WORKLOADS
@@ -53,7 +53,6 @@ LOOPS = {
     "line rate, erasure code": {"congestion": {"kind": "line_rate"}, "recovery": {"kind": "erasure"}},
     "MSwift, SACK": {"congestion": {"kind": "mswift"}, "recovery": {"kind": "sack"}},
 }
-SANS = f"'{FONT}', Arial, Helvetica, sans-serif"  # where that font is not installed, one of the same widths
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import json
 import re
 
 from ofancore import docstrings
-from ofancore.claims import CLASSES, band, measured
+from ofancore.claims import CLASSES, band, measured, subject
 from ofancore.palette import FAMILIES, Style, name_of
 from ofancore.report_charts import lightened, schemes_in
 
@@ -90,7 +90,7 @@ def _verdicts_html(table: list[dict], figures: dict[str, list[str]]) -> str:
 def checks_html(claim: str, passed: str, checks: list[dict]) -> str:
     """The checks of a claim, folded up."""
     rows = "".join(
-        f'<tr><td>{e(k["says"])}</td><td>{e(name_of(k["scheme"]))}</td><td class="n">{e(measured(k))}</td>'
+        f'<tr><td>{e(k["says"])}</td><td>{e(subject(k))}</td><td class="n">{e(measured(k))}</td>'
         f'<td class="n">{e(band(k))}</td><td>{chip(k["passed"], k["passed"])}</td></tr>'
         for k in checks
     )

@@ -11,6 +11,7 @@ from altair.utils.html import INLINE_HTML_TEMPLATE
 
 from ofancore.files import write_file
 from ofancore.jit import CACHE
+from ofancore.theme import FONT, SANS
 
 BASE = "https://vega.github.io/vega-datasets/"  # the renderer puts it before every relative link
 
@@ -37,7 +38,8 @@ def save(chart, name: str, out_dir: str | Path, record=None) -> list[Path]:
         vegaembed_script=scripts(),
     )
     out = Path(out_dir)
-    files = {"svg": svg.encode(), "png": vlc.svg_to_png(svg, scale=2), "html": html.encode()}
+    shown = svg.replace(f'font-family="{FONT}"', f'font-family="{SANS}"')
+    files = {"svg": shown.encode(), "png": vlc.svg_to_png(svg, scale=2), "html": html.encode()}
     if record is not None:
         about = record(files)
         files = {suffix: embedded(data, suffix, about) for suffix, data in files.items()}

@@ -12,6 +12,7 @@ import altair as alt
 from ofancore.palette import name_of, order, style
 
 FONT = "Liberation Sans"
+SANS = f"'{FONT}', Arial, Helvetica, sans-serif"  # in SVG: where that font is not installed, one of the same widths
 INK, FAINT, GRID, LINK = "#222222", "#767676", "#e6e6e6", "#0b5f8a"
 WIDTH, HEIGHT = 300, 250
 

@@ -1,4 +1,4 @@
-"""Subflows: s labels per flow, used in turn (the paper's "Subflow", modelling MPTCP with 4 subflows).
+"""Subflows: s labels per flow, used in turn (the paper's "Subflow", modelling MPTCP with 4 subflows; Raiciu et al., SIGCOMM 2011).
 
 The subflows share one window here, as they do under the line-rate control of the open-loop figures.
 """

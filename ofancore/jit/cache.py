@@ -28,6 +28,9 @@ def digest_of(names: tuple[str, ...]) -> str:
     return h.hexdigest()[:16]
 
 
+SOURCES = digest_of(KERNEL_SOURCES)
+
+
 def _cache_folder() -> Path | None:
     root = os.environ.get("OFAN_CACHE_DIR")
     home, temporary = os.path.expanduser("~"), tempfile.gettempdir()
@@ -35,7 +38,7 @@ def _cache_folder() -> Path | None:
     for candidate in map(Path, candidates):
         if not candidate.is_absolute():  # no home is known
             continue
-        folder = candidate / f"{digest_of(KERNEL_SOURCES)}-numba{numba.__version__}"
+        folder = candidate / f"{SOURCES}-numba{numba.__version__}"
         try:
             candidate.mkdir(mode=0o700, parents=True, exist_ok=True)
             mine = root or candidate.stat().st_uid == os.getuid()  # code of a stranger's making is not run
@@ -80,6 +83,8 @@ class Forgiving(caching.IndexDataCacheFile):
             return None
 
     def save(self, key, data):
+        if digest_of(KERNEL_SOURCES) != SOURCES:  # edited since this process began: what was compiled may not be what the folder is for
+            return
         with contextlib.suppress(OSError):
             super().save(key, data)
 

@@ -49,6 +49,7 @@ async function draw(figure) {
   if (scrolls) box.tabIndex = 0; else box.removeAttribute("tabindex");
   box.setAttribute("role", "group");
   box.setAttribute("aria-label", "Chart " + figure.id + (scrolls ? ", scrolls sideways" : ""));
+  hold();
 }
 
 const seen = new IntersectionObserver(
@@ -66,7 +67,7 @@ function drawRest() {
     const next = figures.find(stale);
     if (next) await draw(next);
     waiting = false;
-    if (next) drawRest();
+    if (next) drawRest(); else aim = undefined;
   });
 }
 
@@ -120,12 +121,19 @@ function reset() {
   filter();
 }
 
+// Charts that are drawn above what a link led to push it away: it is brought back until the reader moves, or all are drawn.
+let aim;
+const hold = () => aim?.scrollIntoView({ behavior: "instant" });
+for (const moved of ["wheel", "touchmove", "keydown", "pointerdown"]) addEventListener(moved, () => { aim = undefined; }, { passive: true });
+
 /** A link to a figure that the filters have taken away brings it back; one to what is folded up unfolds it. */
 function goTo() {
   const target = location.hash && byId(decodeURIComponent(location.hash.slice(1))), folded = target && target.closest("details");
   if (dialog.open && target && !dialog.contains(target)) dialog.close();
   if (folded) { folded.open = true; target.scrollIntoView(); }
   if (target?.hidden) { reset(); target.scrollIntoView(); }
+  aim = target || undefined;
+  drawRest();
 }
 
 for (const button of [...toggles, ...categories]) button.addEventListener("click", () => { press(button, !is(button)); filter(); });
@@ -143,6 +151,7 @@ byId("reset").addEventListener("click", reset);
 byId("text").addEventListener("input", filter);
 byId("experiment").addEventListener("change", filter);
 addEventListener("hashchange", goTo);
+addEventListener("click", ({ target }) => { if (target.closest?.('a[href^="#"]')) setTimeout(goTo); }); // also to where the page is already
 
 // -- one figure as large as the window
 

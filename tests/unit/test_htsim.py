@@ -229,9 +229,20 @@ def test_multishots_with_too_many_pairs(monkeypatch):
     monkeypatch.setattr(connection_matrix, "MOST_PAIRS", 8)
     assert len(parse_matrix(text, "my.cm").after_some) == 8
     monkeypatch.setattr(connection_matrix, "MOST_PAIRS", 7)
-    rule = r"line 15'?: any of 2 firings may start any of 2 connections: 8 pairs so far, at most 7 are possible$"
+    rule = r"line 15'?: 2 firings for 2 connections: 8 pairs so far, at most 7 are possible$"
     with pytest.raises(ScenarioError, match=rule):
         parse_matrix(text, "my.cm")
+
+
+@pytest.mark.parametrize("kind", ["multishot", "barrier count 2"])
+def test_triggers_with_too_much_news(monkeypatch, kind):
+    """Two sources for two targets, of which one starts where the sources fire."""
+    lines = ["0->1 start 0 size 1 send_done_trigger 1"] * 2 + ["0->1 trigger 1 size 1", "2->1 trigger 1 size 1", f"trigger id 1 {kind}"]
+    monkeypatch.setattr(connection_matrix, "MOST_NEWS", 2)
+    parse_matrix(body(*lines), "my.cm")
+    monkeypatch.setattr(connection_matrix, "MOST_NEWS", 1)
+    with pytest.raises(ScenarioError, match=r"2 firings for 2 connections: 2 pairs at different hosts so far, at most 1 are possible$"):
+        parse_matrix(body(*lines), "my.cm")
 
 
 def test_rails_goes_without_multishots_of_several_sources():

@@ -57,6 +57,13 @@ def test_what_cannot_be_written_is_not_kept(tmp_path):
     assert file.load("signature") is None
 
 
+def test_what_was_compiled_of_sources_that_changed_meanwhile_is_not_kept(tmp_path, monkeypatch):
+    file = cache.Forgiving(str(tmp_path), "kernel", source_stamp=1)
+    monkeypatch.setattr(cache, "digest_of", lambda names: "another")
+    file.save("signature", ("machine", "code"))
+    assert file.load("signature") is None
+
+
 def test_who_waits_for_a_compilation_is_told_once():
     told = []
     add = jit.kernel(lambda a, b: a + b, cache=False)
