@@ -134,12 +134,14 @@ def style(label: str) -> Style:
 def know(names: dict[str, str]) -> None:
     """Schemes without a style of their own (label -> name) get one of `RESERVE` each, in the order in which they become known.
 
-    A name that another scheme has is told apart by the label: marks and rows go by names.
+    A name that another scheme has is told apart by the label, more than once if need be: marks and rows go by names.
     """
     for label, name in names.items():
         taken = {s.name for s in STYLES.values()} | {n for other, n in NAMES.items() if other != label}
+        while name in taken:
+            name += f" ({label})"
         if label not in STYLES:
-            NAMES[label] = f"{name} ({label})" if name in taken else name
+            NAMES[label] = name
 
 
 def name_of(label: str) -> str:

@@ -71,6 +71,17 @@ def test_a_name_that_is_taken_is_told_apart(own_names):
     assert palette.style("b") == look
 
 
+@pytest.mark.parametrize(
+    "names", [{"c": "T (b)", "a": "T", "b": "T"}, {"a": "T", "b": "T", "c": "T (b)"}, {"c": "Ofan (b)", "b": "Ofan", "a": "Ofan (b) (b)"}]
+)
+def test_names_are_unique_in_any_order(own_names, names):
+    palette.know(names)
+    found = [palette.name_of(label) for label in names]
+    assert len({*found, "Ofan"}) == len(names) + 1
+    palette.know(names)
+    assert [palette.name_of(label) for label in names] == found
+
+
 def test_contrast_is_that_of_the_definition():
     assert palette.contrast("#000000") == pytest.approx(21)
     assert palette.contrast("#ffffff") == 1
