@@ -46,7 +46,7 @@ def _explain(args) -> int:
             raise ScenarioError("--grid", args.grid, "must be another file than the figure")
         write_file(args.grid, grid_text(record))
     state = now(record, folder)
-    print(json.dumps({**record, "now": state}, indent=1, ensure_ascii=False) if args.json else text(args.file, record, state, folder))
+    print(json.dumps({**record, "now": state}, indent=1) if args.json else text(args.file, record, state, folder))
     return 0
 
 
@@ -139,7 +139,12 @@ def text(file: str, record: dict, state: dict, folder: Path) -> str:
     odd = [path for part in ("runs", "inputs") for path, found in state[part].items() if found != UNCHANGED]
     if odd:
         lines += ["", f"{len(odd)} of its inputs are not what they were (see above): the figure may come out differently."]
-    return "\n".join(lines)
+    return "\n".join(map(_shown, lines))
+
+
+def _shown(line: str) -> str:
+    """A line with escapes in place of what is not printable: a record may hold what a terminal obeys."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
 
 
 def _seeds(experiment: dict) -> str:

@@ -321,11 +321,18 @@ def _sound(found: dict, path: Path) -> dict:
 
 
 def digest_beside(path: Path) -> str | None:
-    """SHA-256 of a file, of a figure without its record; None if it cannot be read."""
+    """SHA-256 of a file, of a figure without its record; None if it cannot be read, or is the kernel's."""
     try:
-        data = path.read_bytes() if path.is_file() else None  # no pipe, no device: a record may name anything
+        real = Path(os.path.realpath(path))
+        # No pipe, no device, nothing of the kernel's (a plain file there may wait for ever): a record may name anything.
+        data = real.read_bytes() if real.is_file() and not _is_kernels(real) else None
     except (OSError, ValueError):
         return None
     if data is None:
         return None
     return drawing_digest(data) if path.suffix in (".svg", ".png", ".html") else sha256(data)
+
+
+def _is_kernels(real: Path) -> bool:
+    """Whether a path without links is below /proc, /sys or /dev; /dev/shm holds plain files only."""
+    return real.parts[1:2] in {("proc",), ("sys",), ("dev",)} and real.parts[1:3] != ("dev", "shm")

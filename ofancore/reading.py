@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,25 @@ def parse_json(text: str, key: str) -> Any:
         return json.loads(text, object_pairs_hook=once)
     except (ValueError, RecursionError) as error:
         raise ScenarioError(key, text, f"is not JSON: {error}") from None
+
+
+def parts(data: Any) -> Iterator[tuple[str, int, Any]]:
+    """All that mappings and lists hold, their keys too: (dotted key, level below `data`, value), outer ones first. Of any depth."""
+    rest = [("", 0, data)]
+    while rest:
+        key, level, value = rest.pop()
+        yield key, level, value
+        inner = list(value.items()) if isinstance(value, dict) else list(enumerate(value)) if isinstance(value, list) else []
+        for name, held in reversed(inner):
+            at = f"{key}.{name}" if key else str(name)
+            rest.append((at, level + 1, held))
+            if isinstance(name, str):
+                rest.append((at, level + 1, name))
+
+
+def is_text(value: Any) -> bool:
+    """False for a string that UTF-8 cannot encode: one half of a surrogate pair is in it."""
+    return not (isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value))
 
 
 def read_text(path: str | Path, key: str, what: str = "YAML") -> str:

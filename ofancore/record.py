@@ -6,6 +6,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from ofancore.reading import is_text, parts
+
+DEEPEST = 40  # levels
 Hex = Annotated[str, Field(pattern="^[0-9a-f]{7,64}$")]
 
 
@@ -62,7 +65,7 @@ class Record(Drawn):
     results: str = "results"
     # of an animation or the report
     made_by: str = ""
-    command: list[str] = []
+    command: Annotated[list[str], Field(min_length=1)] = []
     rule: str = ""
     folder: str = ""
     figures: dict[str, FigureOfReport] = {}
@@ -70,6 +73,11 @@ class Record(Drawn):
 
 def damage(record: dict) -> str:
     """What is wrong with a record, by its first key; empty if nothing is."""
+    for key, level, value in parts(record):
+        if level > DEEPEST:
+            return f"{key[:DEEPEST]}...: more than {DEEPEST} levels"
+        if not is_text(value):
+            return f"{key}: holds half of a surrogate pair, which is no text"
     try:
         Record.model_validate(record)
     except ValidationError as error:

@@ -276,6 +276,57 @@ def test_a_record_that_is_damaged_inside_ends_with_one_line(runs, tmp_path, caps
     assert "its record is damaged" in err
 
 
+WHOLE = {
+    "record": 1, "figure": "f", "sources": "s", "versions": {}, "files": {}, "runs": {}, "inputs": {}, "schemes": {}, "experiments": {},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("part", "wrong"),
+    [
+        ({"command": []}, "command"),
+        ({"figure": "\ud800"}, "figure: holds half"),
+        ({"schemes": {"\udfff": {}}}, "holds half"),
+        ({"parameters": json.loads("[" * 400 + "]" * 400)}, "more than 40 levels"),
+    ],
+)
+def test_what_cannot_be_told_from_a_record_is_damage(part, wrong, tmp_path, capsys):
+    (tmp_path / "a.svg").write_bytes(embedded(SVG, "svg", WHOLE))
+    assert cli.main(["explain", str(tmp_path / "a.svg")]) == 0
+    capsys.readouterr()
+    nested = {"parameters": {"a": part["parameters"]}} if "parameters" in part else part
+    (tmp_path / "a.svg").write_bytes(embedded(SVG, "svg", WHOLE | nested))
+    assert cli.main(["explain", str(tmp_path / "a.svg")]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert "its record is damaged" in err
+    assert wrong in err
+
+
+def test_what_a_terminal_would_obey_is_escaped(tmp_path, capsys):
+    hostile = {"files": {"a\x1b[2J\nb": "0"}, "made_by": "\x9b31m\u202e", "parameters": {"\r": "\x07\x7f"}}
+    (tmp_path / "a.svg").write_bytes(embedded(SVG, "svg", WHOLE | hostile))
+    text = explain(capsys, tmp_path / "a.svg")
+    assert all(line.isprintable() for line in text.split("\n"))
+    assert "a\\x1b[2J\\nb" in text
+    told = explain(capsys, tmp_path / "a.svg", "--json")
+    assert all(line.isprintable() for line in told.split("\n"))
+    assert json.loads(told)["made_by"] == hostile["made_by"]
+
+
+def test_nothing_of_the_kernels_is_opened(tmp_path, monkeypatch):
+    (tmp_path / "link").symlink_to("/proc/version")
+    (tmp_path / "plain").write_text("a")
+    up = "../" * len(tmp_path.parts)
+    read = []
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read.append(path) or b"")
+    for name in ("/proc/version", up + "proc/version", "link", "/sys/kernel/mm/transparent_hugepage/enabled", "/dev/null"):
+        assert provenance.digest_beside(tmp_path / name) is None
+    assert not read
+    assert provenance.digest_beside(tmp_path / "plain") is not None
+    assert read == [tmp_path.resolve() / "plain"]
+
+
 def test_what_a_record_names_is_opened_only_if_it_is_a_plain_file(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     assert provenance.digest_beside(tmp_path / "pipe") is None
