@@ -20,6 +20,8 @@ from ofancore.config import Check, Claim, ReportCheck
 from ofancore.errors import OfanError
 from ofancore.figures import Source
 from ofancore.files import write_file
+from ofancore.markdown import line
+from ofancore.markdown import table as rows_of
 from ofancore.metrics import extent, fitted_exponent, mean_interval, ratio_interval, select, shown
 from ofancore.palette import name_of
 from ofancore.plan import Group, expand, hosts, sends_one_packet
@@ -165,16 +167,18 @@ def scope(groups: list[Group]) -> str:
 
 
 def markdown(table: list[dict], rests_on: str, notice: str = "") -> str:
-    lines = ["# Claims", "", *([f"**{notice}**", ""] if notice else []), rests_on, "", HOW, ""]
-    lines += ["| claim | paper | verdict | checks passed | figure |", "|---|---|---|---|---|"]
+    lines = ["# Claims", "", *([f"**{line(notice)}**", ""] if notice else []), rests_on, "", HOW, ""]
+    rows = []
     for c in table:
         passed = f"{sum(k['passed'] == 'yes' for k in c['checks'])} of {len(c['checks'])}" if c["checks"] else ""
-        lines.append(f"| **{c['id']}** {c['claim']} | {c['paper']} | **{c['verdict']}** | {passed} | {c['figure'] or ''} |")
+        rows.append([f"**{c['id']}** {c['claim']}", c["paper"], f"**{c['verdict']}**", passed, c["figure"] or ""])
+    lines.append(rows_of(["claim", "paper", "verdict", "checks passed", "figure"], rows))
     for c in table:
         if c["checks"]:
-            lines += ["", f"## {c['id']}: {c['verdict']}", "", c["claim"], "", f"Paper: {c['paper']} ({c['source']}).", ""]
-            lines += ["| criterion | scheme | measured | band | passed |", "|---|---|---|---|---|"]
-            lines += [f"| {k['says']} | {subject(k)} | {measured(k)} | {band(k)} | {k['passed']} |" for k in c["checks"]]
+            lines += ["", f"## {c['id']}: {c['verdict']}", "", line(c["claim"]), ""]
+            lines += [line(f"Paper: {c['paper']} ({c['source']})."), ""]
+            rows = [[k["says"], subject(k), measured(k), band(k), k["passed"]] for k in c["checks"]]
+            lines.append(rows_of(["criterion", "scheme", "measured", "band", "passed"], rows))
     return "\n".join(lines) + "\n"
 
 

@@ -1,15 +1,23 @@
-"""Tables in Markdown, and files that hold generated ones between markers."""
+"""Texts and tables in Markdown, and files that hold generated ones between markers."""
 
 from __future__ import annotations
 
+import re
 
-def _cell(value) -> str:
-    return str(value).replace("|", "\\|")
+_OPENS = re.compile(r"^(#|>|```|~~~|[-+*](?=\s))")  # a heading, a quotation, code, a list
+_PIPE = re.compile(r"(\\*)\|")  # with what would escape its escape
+
+
+def line(text) -> str:
+    """A text (or what `str` makes one) on one line that ends no cell, holds no tags and opens no block; emphasis, code and links stay."""
+    text = _OPENS.sub(r"\\\1", " ".join(str(text).split()))
+    return _PIPE.sub(r"\1\1\\|", text).replace("<", "&lt;")
 
 
 def table(head: list[str], rows: list[list]) -> str:
+    """Rows of anything that has a `str`; each cell is made a `line`, the head is taken as it is."""
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    return "\n".join(lines + ["| " + " | ".join(_cell(value) for value in row) + " |" for row in rows])
+    return "\n".join(lines + ["| " + " | ".join(line(value) for value in row) + " |" for row in rows])
 
 
 def filled(text: str, blocks: dict, name: str) -> str:

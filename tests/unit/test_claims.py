@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 
 import pandas as pd
 import pytest
@@ -100,10 +101,22 @@ def test_tables_say_it_all_and_escape():
 def test_a_notice_stands_above_the_verdicts():
     table = claims.evaluate({"C1": claim(check())}, lambda _: runs())
     text, page = claims.markdown(table, "From 3 runs.", "A <small> grid."), claims.web_page(table, "From 3 runs.", "A <small> grid.")
-    assert text.index("**A <small> grid.**") < text.index("C1")
+    assert text.index("**A &lt;small> grid.**") < text.index("C1")
     assert page.index("<strong>A &lt;small&gt; grid.</strong>") < page.index("C1")
     assert "**" not in claims.markdown(table, "From 3 runs.").split("|")[0]
     assert "<strong>" not in claims.web_page(table, "From 3 runs.")
+
+
+def test_texts_of_a_config_stay_on_their_line_of_markdown():
+    hostile = "a|b\\|c\n# d\n- <script>"
+    one = Claim(text=f"# {hostile}", paper=hostile, source=hostile, checks=[check(says=hostile)])
+    lines = claims.markdown(claims.evaluate({"C1": one}, lambda _: runs()), "From 3 runs.", f"n\n{hostile}").splitlines()
+    assert [x for x in lines if x.startswith(("#", "-", "<"))] == ["# Claims", "## C1: reproduced"]
+    assert not [x for x in lines if "<" in x]
+    bars = [len(re.findall(r"(?<!\\)(?:\\\\)*\|", x)) for x in lines if x.startswith("|")]
+    assert bars == [6] * 6  # two tables of five columns: head, rule, row
+    assert r"**n a\|b\\\|c # d - &lt;script>**" in lines
+    assert r"\# a\|b\\\|c # d - &lt;script>" in lines
 
 
 def test_what_verdicts_rest_on_is_counted():
