@@ -24,6 +24,8 @@ from ofancore.console import exit_status
 from ofancore.errors import ScenarioError
 from ofancore.figures import MissingRun, Source
 from ofancore.files import write_file
+from ofancore.markdown import line
+from ofancore.markdown import table as rows_of
 from ofancore.p4.resources import shares_in
 from ofancore.palette import name_of
 from ofancore.provenance import digest_beside
@@ -82,7 +84,8 @@ def targets(config: Config, keys: list[str]) -> list[str]:
 def chosen_claims(config: Config, keys: list[str]) -> dict[str, Claim]:
     for key in keys:
         if key not in config.claims:
-            raise ScenarioError("claim", key, f"must be one of the config's claims: {', '.join(config.claims)}")
+            rule = f"must be one of the config's claims: {', '.join(config.claims)}" if config.claims else "the config has no claims"
+            raise ScenarioError("claim", key, rule)
     return {key: claim for key, claim in config.claims.items() if not keys or key in keys}
 
 
@@ -289,21 +292,20 @@ def text(found: dict, config_name: str, results: str | Path, command: str) -> st
 
 def markdown(found: dict, config_name: str, results: str | Path, command: str) -> str:
     """`comparison.md`: the table, then every check."""
-    lines = ["# This machine and the reference", "", *[line + "\n" for line in head(found, config_name)]]
+    lines = ["# This machine and the reference", "", *[line(said) + "\n" for said in head(found, config_name)]]
     if "claims" in found:
-        lines += ["| claim | paper | reference | this machine | verdict |", "|---|---|---|---|---|"]
-        for c in found["claims"]:
-            paper, reference, here, result = _row(c)
-            lines.append(f"| **{c['id']}** {c['claim']} | {paper} | {reference} | {here} | **{result}** |")
+        rows = [[f"**{c['id']}** {c['claim']}", *_row(c)[:-1], f"**{_row(c)[-1]}**"] for c in found["claims"]]
+        lines.append(rows_of(["claim", "paper", "reference", "this machine", "verdict"], rows))
         lines += ["", *(f"- {v}: {meaning}" for v, meaning in MEANS.items()), "", *advice(found, results, command)]
         for c in found["claims"]:
-            lines += ["", f"## {c['id']}: {c['verdict']}", "", c["claim"], ""]
-            lines += ["| criterion | scheme | band | reference | this machine | verdict |", "|---|---|---|---|---|---|"]
+            lines += ["", f"## {c['id']}: {c['verdict']}", "", line(c["claim"]), ""]
+            rows = []
             for k in c["checks"]:
                 either = k["here"] or k["reference"]
                 cells = [measured(k[which]) if k[which] else "-" for which in ("reference", "here")]
                 of = subject(either) if either else name_of(k["scheme"])
-                lines.append(f"| {k['says']} | {of} | {band(either) if either else '-'} | {' | '.join(cells)} | {k['verdict']} |")
+                rows.append([k["says"], of, band(either) if either else "-", *cells, k["verdict"]])
+            lines.append(rows_of(["criterion", "scheme", "band", "reference", "this machine", "verdict"], rows))
     return "\n".join(lines) + "\n"
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
 from ofancore.balancers.definitions import FILE_KIND, from_file, with_code
 from ofancore.config_checks import refuse_bad_keys, refuse_what_would_fail
@@ -27,7 +27,7 @@ from ofancore.console import exit_status
 from ofancore.errors import ScenarioError
 from ofancore.palette import STYLES
 from ofancore.plan import Group, json_text
-from ofancore.reading import read_yaml
+from ofancore.reading import is_text, parts, read_yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -126,6 +126,9 @@ class Claim(_Strict):
     reports: list[ReportCheck] = Field([], description="Checks of compilers' reports; one without a report counts as open.")
 
 
+Claims = dict[Annotated[str, Field(pattern=r"^C[0-9]+$")], Claim]
+
+
 class Config(_Strict):
     """A whole grid; `config/paper.yaml` is the default one."""
 
@@ -141,7 +144,9 @@ class Config(_Strict):
     figures: dict[Name, Figure]
     animation: bool = Field(False, description="Whether queues building up on the tree are drawn too, from two runs of their own.")
     notice: str | None = Field(None, description="Said above the verdicts, such as that the grid is too small for them to count.")
-    claims: dict[Annotated[str, Field(pattern=r"^C[0-9]+$")], Claim] = Field({}, description="None: no verdicts, and no place for them.")
+    claims: Annotated[Claims, BeforeValidator(lambda given: {} if given is None else given, json_schema_input_type=Claims | None)] = Field(
+        {}, description="None: no verdicts, and no place for them."
+    )
 
     def group(self, experiment: str, label: str) -> Group:
         e = self.experiments[experiment]
@@ -182,6 +187,9 @@ def load_config(source: str | Path | dict, scenarios: bool = True) -> Config:
     data = source if isinstance(source, dict) else read_yaml(source, "config")
     if not isinstance(data, dict):
         raise ScenarioError("config", str(source), "must hold keys, such as experiments and figures")
+    for key, _, value in parts(data):
+        if not is_text(value):
+            raise ScenarioError(key, value, "holds half of a surrogate pair, which is no text")
     try:
         config = Config.model_validate(data)
     except ValidationError as error:

@@ -202,6 +202,26 @@ def run(machine: Machine, folder: Path, *more: str) -> int:
     return main([*map(str, paths), *more])
 
 
+def test_texts_of_a_config_stay_on_their_line_of_markdown(tmp_path):
+    config = copy.deepcopy(CONFIG)
+    config["claims"]["C1"] |= {"text": "- a|b\n# c <script>", "paper": "a|b\n<i>"}
+    config["claims"]["C1"]["checks"] = [{**CHECK, "says": "a|b\n<b>"}]
+    machine = Machine(tmp_path, config)
+    found = compare(machine.config, machine.folder, machine.reference())
+    page = comparing.markdown(found, "grid.yaml", machine.folder, "make")
+    assert "<" not in page
+    assert r"| **C1** - a\|b # c &lt;script> | a\|b &lt;i> | reproduced (1 of 1) |" in page
+    assert "\n\\- a\\|b # c &lt;script>\n" in page
+    assert r"| a\|b &lt;b> | OPS (host random) | ≤ 150 |" in page
+    assert [x for x in page.splitlines() if x.startswith("# ")] == ["# This machine and the reference"]
+
+
+def test_a_claim_of_a_config_without_claims_is_refused_in_words(tmp_path, capsys):
+    machine = Machine(tmp_path, {name: block for name, block in CONFIG.items() if name != "claims"})
+    assert main(["--config", str(machine.path), "--claim", "C1", "--targets"]) == 2
+    assert "claim = 'C1': the config has no claims\n" in capsys.readouterr().err
+
+
 def test_the_table_the_files_and_the_status(machine, tmp_path, capsys):
     (tmp_path / "reference.json").write_text(json.dumps(machine.reference()))
     assert run(machine, tmp_path, "--strict") == 0

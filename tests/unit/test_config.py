@@ -252,6 +252,21 @@ def test_a_figure_needs_a_caption_and_a_whole_notebook(small, tmp_path):
         load_config(small)
 
 
+def test_claims_with_nothing_after_it_are_none(small, tmp_path):
+    file = tmp_path / "c.yaml"
+    file.write_text(yaml.safe_dump({name: block for name, block in small.items() if name != "claims"}) + "claims:\n")
+    assert load_config(file).claims == {}
+    assert load_config(small).claims["C1"].text == "t"
+
+
+def test_half_a_surrogate_pair_is_refused_by_its_key(small):
+    for key, data in (("claims.C1.text", set_at(small, "claims.C1.text", "a\ud800")), ("\udc00", small | {"\udc00": 1})):
+        with pytest.raises(ScenarioError, match="half of a surrogate pair") as refusal:
+            load_config(data)
+        assert refusal.value.key == key
+        assert str(refusal.value).isascii()
+
+
 def test_missing_key_is_named(small):
     del small["figures"]
     with pytest.raises(ScenarioError, match="figures"):
