@@ -297,7 +297,7 @@ def setup(runs: pd.DataFrame, *more: str) -> str:
         f"{hosts} hosts",
         f"{extent(runs['fabric.link_gbps'])} Gb/s",
         *more,
-        f"{seeds} seeds, mean and 95% interval",
+        "one seed" if seeds == "1" else f"{seeds} seeds, mean and 95% interval",
     ]
     return ", ".join(words)
 

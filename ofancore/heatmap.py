@@ -65,7 +65,8 @@ def heat(table: pd.DataFrame, labels: list[str], column: str, quantities: Sequen
         fills = [colour_at(place(mean, q.limits)) for mean, _, _ in values]
         data[f"text_{q.stem}"] = [("> " if c else "") + short(mean) for (mean, _, _), c in zip(values, cut, strict=True)]
         data[f"fill_{q.stem}"], data[f"ink_{q.stem}"] = fills, [ink_on(fill) for fill in fills]
-        data[f"tip_{q.stem}"] = [("> " if c else "") + with_interval(*row) for row, c in zip(values, cut, strict=True)]
+        intervals = [with_interval(*row, seeds) for row, seeds in zip(values, table["seeds"], strict=True)]
+        data[f"tip_{q.stem}"] = [("> " if c else "") + interval for interval, c in zip(intervals, cut, strict=True)]
     x = alt.X(
         "column:N",
         sort=list(dict.fromkeys(table[column])),

@@ -61,7 +61,7 @@ PART = "distance_to_optimal_percent, "  # columns of the distance over some of t
 DISTANCE_TITLE = "distance to optimal: mean CCT above the lower bound (%)"
 DISTANCE_NOTE = (
     "Ranked by the distance to optimal, the geometric mean over all settings of the CCT over its lower bound, less one; "
-    "in brackets the 95% interval over {seeds} seeds. Columns named after a condition are the same over its settings."
+    "{intervals}. Columns named after a condition are the same over its settings."
 )
 
 
@@ -170,23 +170,33 @@ def short(value: float) -> str:
     return shown(value)
 
 
-def with_interval(mean: float, low: float, high: float) -> str:
-    return f"{short(mean)} [{short(low)}, {short(high)}]"
+def with_interval(mean: float, low: float, high: float, seeds: int) -> str:
+    """A mean with its interval in brackets, which one seed does not have."""
+    return short(mean) if seeds == 1 else f"{short(mean)} [{short(low)}, {short(high)}]"
 
 
 def distance_of(row) -> str:
     """A scheme's distance to optimal with its interval, from a row of the standings."""
-    return with_interval(*(max(0.0, row[c]) for c in DISTANCE))
+    return with_interval(*(max(0.0, row[c]) for c in DISTANCE), row["seeds"])
 
 
 def cost_of(row, column: str) -> str:
     """One of the `COSTS` of a row of the standings; a mean with its interval."""
-    return with_interval(*(row[c] for c in (column, *ends(column)))) if COSTS[column][1] == "mean" else short(row[column])
+    if COSTS[column][1] != "mean":
+        return short(row[column])
+    return with_interval(*(row[c] for c in (column, *ends(column))), row["seeds"])
 
 
 def parts_of(table: pd.DataFrame) -> dict[str, str]:
     """Column -> title of the distances over some of the settings."""
     return {c: f"{c.removeprefix(PART)} (%)" for c in table if c.startswith(PART)}
+
+
+def note_of(table: pd.DataFrame) -> str:
+    """What is said below (or above) the standings."""
+    seeds = table["seeds"].iloc[0]
+    one = "one seed, so no interval (columns of its ends hold the value itself)"
+    return DISTANCE_NOTE.format(intervals=one if seeds == 1 else f"in brackets the 95% interval over {seeds} seeds")
 
 
 def shown_rows(table: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
@@ -207,7 +217,7 @@ def as_markdown(table: pd.DataFrame, folder: str | Path) -> str:
     for row, path in zip(rows, table["described_in"], strict=True):
         if path:
             row[1] = f"[{row[1]}]({docstrings.link(path, folder)})"
-    return markdown.table(head, rows) + "\n\n" + DISTANCE_NOTE.format(seeds=table["seeds"].iloc[0]) + "\n"
+    return markdown.table(head, rows) + "\n\n" + note_of(table) + "\n"
 
 
 def as_html(table: pd.DataFrame, folder: str | Path) -> str:
@@ -220,5 +230,5 @@ def as_html(table: pd.DataFrame, folder: str | Path) -> str:
         numbers = "".join(f"<td>{number}</td>" for number in numbers)
         lines.append(f'<tr><td>{place}</td><th scope="row">{name}</th>{numbers}</tr>')
     columns = "".join(f'<th scope="col">{html.escape(title)}</th>' for title in head)
-    note = html.escape(DISTANCE_NOTE.format(seeds=table["seeds"].iloc[0]))
+    note = html.escape(note_of(table))
     return f"<table><caption>{note}</caption><thead><tr>{columns}</tr></thead><tbody>{''.join(lines)}</tbody></table>"

@@ -131,6 +131,20 @@ def test_rows_lead_to_docstrings_in_markdown_and_html(tmp_path, place):
     assert "2 seeds" in text
 
 
+def test_one_seed_has_no_interval(tmp_path):
+    some = runs(ops=(2.0, 8.0))
+    one = some[some["seed"] == 0]
+    table = league.standings(one, SETTINGS)
+    assert table.loc[0, list(league.DISTANCE)].tolist() == pytest.approx([300.0] * 3)
+    for text in (league.as_markdown(table, tmp_path), league.as_html(table, tmp_path)):
+        assert "one seed, so no interval" in text
+        assert not re.search(r"95%|\d \[", text)
+    assert league.cost_of(table.iloc[0], "queue_max_packets") == "10"
+    assert "1 seed" not in league.as_markdown(league.standings(some, SETTINGS), tmp_path)
+    drawn = json.dumps(heat(league.cells(one, SETTINGS), ["ops"], "workload", QUANTITIES, "A").to_dict())
+    assert '"tip_queue_max": "10"' in drawn
+
+
 def test_every_balancer_has_a_docstring_where_it_is_said_to_be():
     for kind in BALANCERS:
         path = docstrings.described_in(kind)
