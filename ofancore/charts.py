@@ -11,7 +11,7 @@ import math
 import altair as alt
 import pandas as pd
 
-from ofancore.metrics import extent
+from ofancore.metrics import extent, hosts
 from ofancore.palette import Style, name_of, order, style, text_colour
 from ofancore.saving import save
 from ofancore.theme import (
@@ -290,11 +290,9 @@ def vertical(x_axis: Axis, at: float, text: str, height: int = HEIGHT) -> alt.La
 
 def setup(runs: pd.DataFrame, *more: str) -> str:
     """The set-up of a table of runs in a line: hosts, rate, workload, seeds."""
-    # Three tiers, full bisection: the only fabrics that the figures use.
-    hosts = extent(runs["fabric.radix"] ** 3 // 4)
     seeds = extent(runs.groupby(["experiment", "label"])["seed"].nunique())
     words = [
-        f"{hosts} hosts",
+        f"{extent(hosts(runs))} hosts",
         f"{extent(runs['fabric.link_gbps'])} Gb/s",
         *more,
         "one seed" if seeds == "1" else f"{seeds} seeds, mean and 95% interval",

@@ -67,16 +67,21 @@ DISTANCE_NOTE = (
 
 def condition(run) -> str:
     """What is broken in a run, in words, and whether routing knows: from a row with the scenario's `failures.` columns."""
-    dead, cables = run["failures.link_failure_rate"], json.loads(run["failures.cables"])
-    parts = [f"{100 * dead:g}% dead"] if dead else []
-    shares = {cable["capacity"] for cable in cables}
+    share, cables = run["failures.link_failure_rate"], json.loads(run["failures.cables"])
+    parts = [f"{100 * share:g}% {_left(run['failures.capacity'])}"] if share else []
     if cables:
-        rate = "dead" if shares == {0.0} else f"at {100 * shares.pop():g}%" if len(shares) == 1 else "degraded"
-        parts.append(f"a cable {rate}" if len(cables) == 1 else f"{len(cables)} cables {rate}")
-    if not parts:
-        return "healthy"
+        what = _left(cables[0]["capacity"]) if len({cable["capacity"] for cable in cables}) == 1 else "degraded"
+        parts.append(f"a cable {what}" if len(cables) == 1 else f"{len(cables)} cables {what}")
     known = run["failures.convergence_ns"]
-    return " and ".join(parts) + (", known" if known == 0 else ", unknown" if math.isinf(known) else f", known after {known / 1000:g} µs")
+    who = ", known" if known == 0 else ", unknown" if math.isinf(known) else f", known after {known / 1000:g} µs"
+    parts = [" and ".join(parts) + who] if parts else []
+    lost = run["failures.loss_rate"]
+    return "; ".join([*parts, *[f"{100 * lost:g}% of packets lost"] * bool(lost)]) or "healthy"
+
+
+def _left(capacity: float) -> str:
+    """What failed cables are, by the share of their rate that is left."""
+    return f"at {100 * capacity:g}%" if capacity else "dead"
 
 
 def slowdowns(runs: pd.DataFrame) -> pd.DataFrame:

@@ -160,6 +160,13 @@ def span(values, digits: int = 2) -> str:
     return low if low == high else f"{low} to {high}"
 
 
+def hosts(runs: pd.DataFrame) -> pd.Series:
+    """The number of hosts of each run (a row with the scenario's `fabric.` columns; without the one for tiers, of a fat tree of three)."""
+    if "fabric.tiers" not in runs:
+        return runs["fabric.radix"] ** 3 // 4
+    return (runs["fabric.radix"] ** 3 // 4).where(runs["fabric.tiers"] == 3, runs["fabric.radix"] ** 2 // 2)
+
+
 def extent(values) -> str:
     """`16 to 1,024`: smallest and largest as they are, for what was set and not measured."""
     low, high = f"{min(values):,g}", f"{max(values):,g}"

@@ -82,7 +82,7 @@ def link_maps(links: dict[str, pd.DataFrame]) -> alt.Chart:
         layers.append(base.mark_text(text="×", color=INK, fontSize=11).transform_filter("datum.dead"))
     half = alt.layer(*layers, data=data).properties(width=WIDE + 24, height=110)
     head = alt.Header(title=None, labelFontSize=11, labelPadding=4)
-    side = alt.Header(title=None, labelAngle=0, labelAlign="left", labelFontSize=11, labelPadding=8, labelLimit=130)
+    side = alt.Header(title=None, labelAngle=0, labelAlign="left", labelFontSize=11, labelPadding=8, labelLimit=160)
     facets = half.facet(
         column=alt.Column("stage:N", sort=stages, header=head), row=alt.Row("scheme:N", sort=names, header=side), spacing=10
     )

@@ -73,24 +73,27 @@ def test_the_distance_is_told_apart_by_a_column_of_settings():
 
 
 @pytest.mark.parametrize(
-    ("dead", "cables", "known_ns", "words"),
+    ("dead", "cables", "known_ns", "more", "words"),
     [
-        (0.0, [], 0.0, "healthy"),
-        (0.0, [], math.inf, "healthy"),
-        (0.01, [], 0.0, "1% dead, known"),
-        (0.005, [], math.inf, "0.5% dead, unknown"),
-        (0.0, [0.5], math.inf, "a cable at 50%, unknown"),
-        (0.0, [0.0], 1e4, "a cable dead, known after 10 µs"),
-        (0.0, [0.25, 0.25], 0.0, "2 cables at 25%, known"),
-        (0.02, [0.25, 0.5], 0.0, "2% dead and 2 cables degraded, known"),
+        (0.0, [], 0.0, {}, "healthy"),
+        (0.0, [], math.inf, {}, "healthy"),
+        (0.01, [], 0.0, {}, "1% dead, known"),
+        (0.005, [], math.inf, {}, "0.5% dead, unknown"),
+        (0.0, [0.5], math.inf, {}, "a cable at 50%, unknown"),
+        (0.0, [0.0], 1e4, {}, "a cable dead, known after 10 µs"),
+        (0.0, [0.25, 0.25], 0.0, {}, "2 cables at 25%, known"),
+        (0.02, [0.25, 0.5], 0.0, {}, "2% dead and 2 cables degraded, known"),
+        (0.02, [], 0.0, {"capacity": 0.5}, "2% at 50%, known"),
+        (0.0, [], 0.0, {"loss_rate": 0.001}, "0.1% of packets lost"),
+        (0.01, [], math.inf, {"loss_rate": 0.01}, "1% dead, unknown; 1% of packets lost"),
     ],
 )
-def test_a_condition_says_what_is_broken_and_who_knows(dead, cables, known_ns, words):
+def test_a_condition_says_what_is_broken_and_who_knows(dead, cables, known_ns, more, words):
     row = {
         "failures.link_failure_rate": dead,
         "failures.cables": json.dumps([{"cable": f"edge:0:{i}-agg:0:0", "capacity": share} for i, share in enumerate(cables)]),
         "failures.convergence_ns": known_ns,
-    }
+    } | {f"failures.{key}": {"capacity": 0.0, "loss_rate": 0.0, **more}[key] for key in ("capacity", "loss_rate")}
     assert league.condition(row) == words
 
 

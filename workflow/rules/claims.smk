@@ -18,9 +18,9 @@ rule claims:
         f"{RESULTS}/claims.log",
     params:
         out=f"{RESULTS}/claims",
-        source=source_of(CONFIG.experiments_of_claims()),
-        claims=json_text({key: claim.model_dump(mode="json") for key, claim in CONFIG.claims.items()}),
-        notice=[f"--notice={CONFIG.notice}"] if CONFIG.notice else [],
+        source=plain(source_of(CONFIG.experiments_of_claims())),
+        claims=plain(json_text({key: claim.model_dump(mode="json") for key, claim in CONFIG.claims.items()})),
+        notice=plain([f"--notice={CONFIG.notice}"] if CONFIG.notice else []),
         code=JUDGING,
     message:
         "Checking the claims"

@@ -54,6 +54,11 @@ DRAWING = digest(
 JUDGING = digest("claims.py", "figures.py", "metrics.py", "plan.py", "p4/resources.py")
 
 
+def plain(text):
+    """A text of the config as a param: as it is, though it may have braces, which Snakemake would take for wildcards."""
+    return lambda wildcards: text
+
+
 def raw_files(experiments):
     return [str(group.raw_path(RESULTS)) for group in CONFIG.groups(experiments)]
 

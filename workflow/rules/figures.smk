@@ -38,9 +38,9 @@ for figure, block in CONFIG.figures.items():
             figure=figure,
             # Not an output: an executed notebook is worth most when it failed. Not a log: those of failed jobs are printed.
             notebook=f"{RESULTS}/notebooks/{figure}.ipynb",
-            source=source_of(block.experiments),
-            parameters=json_text(block.parameters),
-            category=block.category,
+            source=plain(source_of(block.experiments)),
+            parameters=plain(json_text(block.parameters)),
+            category=plain(block.category),
             code=DRAWING,
         message:
             f"Drawing {figure}"

@@ -20,7 +20,7 @@ rule page:
     log:
         f"{RESULTS}/report/index.log",
     params:
-        contents=json.dumps(PAGE, ensure_ascii=False),  # in the config's order, as the page shows figures
+        contents=plain(json.dumps(PAGE, ensure_ascii=False)),  # in the config's order, as the page shows figures
         code=digest("charts.py", "claims.py", "docstrings.py", "palette.py", "provenance.py", "report_charts.py", "report_html.py", "report_page.py", "theme.py", *PARTS),
     message:
         "Building the report"
