@@ -155,7 +155,7 @@ def test_command_runs(command, project, venv, tmp_path, capsys, monkeypatch):
             (archive,) = tmp_path.iterdir()
             subprocess.run(["tar", "-xf", archive], cwd=tmp_path, check=True)
             subprocess.run(words, cwd=tmp_path / archive.name.removesuffix(".tar.xz"), check=True)
-        case ["docker", "build", "-t", name, "."] | ["docker", "run", "--rm", name]:
+        case ["docker", "build", "-t", name, "."] | ["docker", "run", "--rm", "-v", _, name]:
             assert name == "ofan"
             assert (ROOT / "Dockerfile").is_file()  # what is in it: see test_environment.py
         case _:
