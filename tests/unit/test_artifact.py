@@ -87,7 +87,7 @@ case "$*" in
 esac
 """)
     fake.chmod(0o755)
-    command = ["make", f"{venv}/.locked", f"VENV={venv}", f"PYTHON={fake}"]
+    command = ["make", "--no-print-directory", f"{venv}/.locked", f"VENV={venv}", f"PYTHON={fake}"]
     done = subprocess.run(command, cwd=ROOT, env={**os.environ, "PATH": "/usr/bin:/bin"}, capture_output=True, text=True)
     told = ["  40 packages fetched", "  80 packages fetched", "  90 packages fetched; installing them, which takes a minute"]
     assert done.stdout.splitlines()[1:] == told
