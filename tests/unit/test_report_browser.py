@@ -151,6 +151,21 @@ CHOOSE = """(() => {{ const e = document.querySelector('{0} select'); e.value = 
     for (const name of ['input', 'change']) e.dispatchEvent(new Event(name, {{bubbles: true}})) }})()"""
 
 
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_link_leads_where_it_says_while_charts_are_drawn(at, file, moved):
+    """Charts above push it away; it is held until the reader moves."""
+    last, top = FIGURES[-1], f"document.getElementById('{FIGURES[-1]}').getBoundingClientRect().top"
+    at.resize(1280, 300)  # all but the last are above
+    at("Page.navigate", url="about:blank")
+    at("Page.navigate", url=f"{file.resolve().as_uri()}#{last}")
+    at.until(f"document.getElementById('{last}')")
+    if moved:
+        at.until(f"{top} < 300")
+        at.run("dispatchEvent(new WheelEvent('wheel')), scrollTo({top: 0, behavior: 'instant'})")
+    at.until(DRAWN)
+    assert (abs(at.run(top)) < 40) != moved
+
+
 def test_a_reader_chooses_what_cells_show_and_it_stays_chosen(at):
     before = words(at, "heat_f")
     assert at.run("document.querySelector('#heat_f .choices select').value") == "inflation"
