@@ -31,18 +31,23 @@ class MissingRun(OfanError):
     """Raw runs that are not there or not what the config asks for."""
 
 
+def read_rows(path: Path) -> pd.DataFrame:
+    """A Parquet file that the pipeline makes. MissingRun if it is not there or damaged."""
+    try:
+        return pd.read_parquet(path)
+    except FileNotFoundError:
+        raise MissingRun(f"{path}: missing; the pipeline makes it") from None
+    except Exception as error:  # pyarrow raises many kinds for a damaged file
+        raise MissingRun(f"{path}: not readable ({' '.join(str(error).split())}); {ANEW}") from None
+
+
 def read_group(group: Group, results: str | Path) -> pd.DataFrame:
     """The raw runs of a group, exactly those that the config asks for. MissingRun if they are not there whole, or another version's."""
     from ofancore.result import scenario_columns, source_digest
     from ofancore.scenario import Scenario
 
     path = group.raw_path(results)
-    try:
-        runs = pd.read_parquet(path)
-    except FileNotFoundError:
-        raise MissingRun(f"{path}: missing; the pipeline makes it") from None
-    except Exception as error:  # pyarrow raises many kinds for a damaged file
-        raise MissingRun(f"{path}: not readable ({' '.join(str(error).split())}); {ANEW}") from None
+    runs = read_rows(path)
     scenarios = [Scenario.from_dict(s) for s in expand(group)]
     if list(runs.get("digest", [])) != [s.digest for s in scenarios]:
         raise MissingRun(f"{path}: holds other runs than the config asks for; {ANEW}")

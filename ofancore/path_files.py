@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ofancore.figures import ANEW, MissingRun, Source, read_group
+from ofancore.figures import ANEW, MissingRun, Source, read_group, read_rows
 from ofancore.files import write_whole
 from ofancore.plan import START_SECONDS, Group, expand, run_hops
 
@@ -63,12 +63,7 @@ def read(group: Group, runs: pd.DataFrame, results: str | Path) -> list[pd.DataF
     """The tables of a group, of exactly these runs. MissingRun if they are not there whole."""
     found = []
     for path in files(group, results):
-        try:
-            table = pd.read_parquet(path)
-        except FileNotFoundError:
-            raise MissingRun(f"{path}: missing; the pipeline makes it") from None
-        except Exception as error:  # pyarrow raises many kinds for a damaged file
-            raise MissingRun(f"{path}: not readable ({' '.join(str(error).split())}); {ANEW}") from None
+        table = read_rows(path)
         if list(dict.fromkeys(table.get("digest", []))) != list(runs["digest"]):
             raise MissingRun(f"{path}: of other runs than the raw file has; {ANEW}")
         found.append(table)

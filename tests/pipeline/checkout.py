@@ -19,7 +19,7 @@ CONFIG = {
     "schemes": {"ops": {"kind": "ops"}, "ofan": {"kind": "ofan"}, "rsq": {"kind": "rsq"}},
     "experiments": {
         "tiny": {
-            "about": "a test",
+            "about": "a test of {braces}",
             "scenario": {"fabric": {"radix": 4}},
             "sweep": {"workload.message_packets": [8, 32]},
             "schemes": ["ops", "ofan"],
@@ -29,7 +29,7 @@ CONFIG = {
     "figures": {"fig_new": {"notebook": "fig_new", "category": "Test", "experiments": ["tiny"]}},
     "claims": {
         "C1": {
-            "text": "fails", "paper": "p", "source": "s",
+            "text": "fails {here}", "paper": "p", "source": "s",
             "checks": [
                 {"says": "never", "experiment": "tiny", "measure": "value", "metric": "cct_ns", "schemes": ["ops"], "at_most": 0.0}
             ],
