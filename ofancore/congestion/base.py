@@ -34,7 +34,8 @@ class CongestionState(NamedTuple):
     """What a control's kernel sees."""
 
     cc: np.ndarray  # float64[n_flows, COLUMNS]
-    samples: np.ndarray  # int64[n_flows, 2 + samples]: ring of delay samples (one row if unused)
+    row: np.ndarray  # int64[n_flows]: where its delay samples are, while a flow is under way
+    samples: np.ndarray  # int64[rows, sample_words]: rings of delay samples
     base: np.ndarray  # int64[n_flows]: round trip of a flow's own empty path, ticks
     par: np.ndarray  # float64[24]: the constants
 
@@ -77,9 +78,13 @@ class Congestion(BaseModel):
         """The first window."""
         return 0.0
 
-    def init_flows(self, n_flows: int, t: PathTimes) -> tuple[np.ndarray, np.ndarray]:
-        """(cc, samples) at the start."""
-        return np.zeros((1, COLUMNS)), np.zeros((1, 2), np.int64)
+    def init_flows(self, n_flows: int, t: PathTimes) -> np.ndarray:
+        """`cc` at the start."""
+        return np.zeros((1, COLUMNS))
+
+    def sample_words(self) -> int:
+        """Words that a flow's delay samples take, all 0 at its start; 0 for a control without them."""
+        return 0
 
     def state(self, base: np.ndarray, t: PathTimes) -> CongestionState:
         """The state of a run whose flows have these base round trips."""
@@ -87,7 +92,8 @@ class Congestion(BaseModel):
         par[:OWN] = t.slot_ticks, self.cap_packets(t), self.start_packets(t), t.base_rtt_ticks
         own = self.constants(t)
         par[OWN : OWN + len(own)] = own
-        return CongestionState(*self.init_flows(len(base), t), base, par)
+        samples = np.zeros((0, self.sample_words()), np.int64)
+        return CongestionState(self.init_flows(len(base), t), np.full(len(base), -1), samples, base, par)
 
 
 class Windowed(Congestion):
@@ -103,10 +109,10 @@ class Windowed(Congestion):
     def start_packets(self, t: PathTimes) -> float:
         return min(max(1.0, self.initial_window_bdp * t.bdp_packets), self.cap_packets(t))
 
-    def init_flows(self, n_flows: int, t: PathTimes) -> tuple[np.ndarray, np.ndarray]:
+    def init_flows(self, n_flows: int, t: PathTimes) -> np.ndarray:
         cc = np.zeros((n_flows, COLUMNS))
         cc[:, CWND] = self.start_packets(t)
-        return cc, np.zeros((1, 2), np.int64)
+        return cc
 
 
 @inner

@@ -49,11 +49,11 @@ class Dcqcn(Congestion):
             self.least_fraction,
         ]
 
-    def init_flows(self, n_flows: int, t: PathTimes) -> tuple[np.ndarray, np.ndarray]:
+    def init_flows(self, n_flows: int, t: PathTimes) -> np.ndarray:
         cc = np.zeros((n_flows, COLUMNS))
         cc[:, RATE] = cc[:, GOAL] = cc[:, ALPHA] = 1.0
         cc[:, NOTIFIED] = NEVER
-        return cc, np.zeros((1, 2), np.int64)
+        return cc
 
 
 @inner

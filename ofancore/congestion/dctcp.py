@@ -25,12 +25,12 @@ class Dctcp(Windowed):
     def constants(self, t: PathTimes) -> list[float]:
         return [self.gain]
 
-    def init_flows(self, n_flows: int, t: PathTimes) -> tuple[np.ndarray, np.ndarray]:
-        cc, samples = super().init_flows(n_flows, t)
+    def init_flows(self, n_flows: int, t: PathTimes) -> np.ndarray:
+        cc = super().init_flows(n_flows, t)
         cc[:, ALPHA] = 1.0  # RFC 8257
         cc[:, GOAL] = cc[:, CWND]
         cc[:, LAST] = NEVER
-        return cc, samples
+        return cc
 
 
 @inner

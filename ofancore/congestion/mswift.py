@@ -32,29 +32,28 @@ class MSwift(Swift):
     def constants(self, t: PathTimes) -> list[float]:
         return [*super().constants(t), self.median_windows, float(self.median_packets_max)]
 
-    def init_flows(self, n_flows: int, t: PathTimes) -> tuple[np.ndarray, np.ndarray]:
-        cc, _ = super().init_flows(n_flows, t)
-        return cc, np.zeros((n_flows, RING + (1 << (self.median_packets_max - 1).bit_length())), np.int64)
+    def sample_words(self) -> int:
+        return RING + (1 << (self.median_packets_max - 1).bit_length())
 
 
 @inner
-def at_most(samples, flow, limit):
+def at_most(samples, row, limit):
     """How many of the counted samples are at most `limit`."""
     mask = samples.shape[1] - RING - 1
     n = 0
-    for i in range(samples[flow, STORED] - samples[flow, COUNTED], samples[flow, STORED]):
-        n += samples[flow, RING + (i & mask)] <= limit
+    for i in range(samples[row, STORED] - samples[row, COUNTED], samples[row, STORED]):
+        n += samples[row, RING + (i & mask)] <= limit
     return n
 
 
 @inner
-def median(samples, flow):
+def median(samples, row):
     """The lower median of the counted samples, found by halving the range of values."""
-    rank = (samples[flow, COUNTED] - 1) // 2
+    rank = (samples[row, COUNTED] - 1) // 2
     low, high = np.int64(0), np.int64(1) << 62
     while low < high:
         middle = low + (high - low) // 2
-        if at_most(samples, flow, middle) > rank:
+        if at_most(samples, row, middle) > rank:
             high = middle
         else:
             low = middle + 1
@@ -62,24 +61,24 @@ def median(samples, flow):
 
 
 @inner
-def store(samples, flow, sample, wanted, target):
+def store(samples, row, sample, wanted, target):
     """Keep a sample and count the last `wanted` of all; LOW follows."""
     mask = samples.shape[1] - RING - 1
-    stored, counted, low = samples[flow, STORED], samples[flow, COUNTED], samples[flow, LOW]
+    stored, counted, low = samples[row, STORED], samples[row, COUNTED], samples[row, LOW]
     if counted == mask + 1:
-        low -= samples[flow, RING + ((stored - counted) & mask)] <= target
+        low -= samples[row, RING + ((stored - counted) & mask)] <= target
         counted -= 1
-    samples[flow, RING + (stored & mask)] = sample
+    samples[row, RING + (stored & mask)] = sample
     stored += 1
     counted += 1
     low += sample <= target
     while counted > wanted:
-        low -= samples[flow, RING + ((stored - counted) & mask)] <= target
+        low -= samples[row, RING + ((stored - counted) & mask)] <= target
         counted -= 1
     while counted < min(wanted, stored):
         counted += 1
-        low += samples[flow, RING + ((stored - counted) & mask)] <= target
-    samples[flow, STORED], samples[flow, COUNTED], samples[flow, LOW] = stored, counted, low
+        low += samples[row, RING + ((stored - counted) & mask)] <= target
+    samples[row, STORED], samples[row, COUNTED], samples[row, LOW] = stored, counted, low
 
 
 @inner
@@ -87,13 +86,13 @@ def on_ack_mswift(cs, flow, now, rtt, ecn, n, flying):
     """Store the delay, and steer by the median; its value is worked out only when a decrease may be due."""
     if rtt < 0:
         return
-    samples = cs.samples
+    samples, row = cs.samples, cs.row[flow]
     target = cs.base[flow] + np.int64(cs.par[TARGET])
     wanted = min(max(np.int64(1), np.int64(cs.par[WINDOWS] * cs.cc[flow, CWND])), np.int64(cs.par[MOST]))
-    store(samples, flow, rtt, wanted, target)
-    half = (samples[flow, COUNTED] - 1) // 2
+    store(samples, row, rtt, wanted, target)
+    half = (samples[row, COUNTED] - 1) // 2
     since = now - cs.cc[flow, LAST]
-    if samples[flow, LOW] > half:
+    if samples[row, LOW] > half:
         steer(cs, flow, now, 0.0, n)
-    elif since > target and (since >= 1e18 or at_most(samples, flow, np.int64(since)) > half):
-        steer(cs, flow, now, float(median(samples, flow)), n)
+    elif since > target and (since >= 1e18 or at_most(samples, row, np.int64(since)) > half):
+        steer(cs, flow, now, float(median(samples, row)), n)

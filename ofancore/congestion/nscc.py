@@ -58,10 +58,10 @@ class Nscc(Windowed):
             1e6,  # a delay below 1 us counts as none
         ]
 
-    def init_flows(self, n_flows: int, t: PathTimes) -> tuple[np.ndarray, np.ndarray]:
-        cc, samples = super().init_flows(n_flows, t)
+    def init_flows(self, n_flows: int, t: PathTimes) -> np.ndarray:
+        cc = super().init_flows(n_flows, t)
         cc[:, DECREASED] = NEVER
-        return cc, samples
+        return cc
 
 
 @inner

@@ -34,10 +34,10 @@ class Swift(Windowed):
     def constants(self, t: PathTimes) -> list[float]:
         return [float(round(self.target_packets * t.slot_ticks)), self.additive_packets, self.beta, self.max_decrease, self.cut_on_loss]
 
-    def init_flows(self, n_flows: int, t: PathTimes) -> tuple[np.ndarray, np.ndarray]:
-        cc, samples = super().init_flows(n_flows, t)
+    def init_flows(self, n_flows: int, t: PathTimes) -> np.ndarray:
+        cc = super().init_flows(n_flows, t)
         cc[:, LAST] = NEVER
-        return cc, samples
+        return cc
 
 
 @inner

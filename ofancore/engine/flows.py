@@ -64,7 +64,7 @@ def has_room(w, flow):
         return False
     recovery = w.conf[c.RECOVERY]
     if recovery == ERASURE:
-        return tx[flow, c.TO_SEND] > 0 and (not windowed or state_of(w, flow, tx[flow, c.SEQ]) == c.FREE_SLOT)
+        return tx[flow, c.TO_SEND] > 0 and (not windowed or tx[flow, c.SEQ] == 0 or state_of(w, flow, tx[flow, c.SEQ]) == c.FREE_SLOT)
     if tx[flow, c.LOST_PACKETS] > 0:
         return True
     return tx[flow, c.NEW] < w.packets[flow] and tx[flow, c.NEW] - tx[flow, c.UNA] <= w.slots[flow, 1]

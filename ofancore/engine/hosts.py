@@ -31,10 +31,10 @@ def queue_answer(w, block, h, word):
 
 
 @inner
-def send_data(w, h, now):
+def send_data(w, block, h, now):
     """The word of the next data packet: one of the flow at the front of the round, which then goes to its end."""
     flow = w.tx[w.host[h, c.CURRENT], c.NEXT]
-    word = take_word(w, h, now, flow)
+    word = take_word(w, block, h, now, flow)
     if w.conf[c.RECOVERY] != ERASURE and w.tx[flow, c.DEADLINE] == c.FOREVER:
         deadline = now + w.conf[c.RTO]
         w.tx[flow, c.DEADLINE] = deadline
@@ -150,7 +150,7 @@ def serve_host(w, block, h, pace, begin, end):
                 w.host[h, c.ACK_FIRST] += 1
             else:
                 small = 0
-                word = send_data(w, h, now)
+                word = send_data(w, block, h, now)
                 w.host[h, c.PACE_NEXT] = now + pace
             size = w.link[h, c.SIZE + small]
             w.host[h, c.NIC_FREE] = now + size + w.link[h, c.GAP]

@@ -137,12 +137,30 @@ TX_COLUMNS = 40  # five cache lines: rows of a power of two would share few sets
 RX_COLUMNS = 24
 
 # --- slot[n_slots, 2]: a packet in the sender's window, by sequence number modulo the window (`slots`: first slot and mask of a flow)
+# Only flows under way have slots (`engine/windows.py`). In the first slot of a window that nobody has, SENT_AT is its row of delay
+# samples (`cs.samples`), and INFO the next such window.
 SENT_AT, INFO = range(2)  # INFO: state 3 | label 16
 STATE_MASK, SLOT_LABEL_AT = 7, 3
 FREE_SLOT, ON_WAY, ON_WAY_AGAIN, TAKEN_FOR_LOST, ARRIVED = range(5)  # states
 # --- got[n_slots]: the same packet at the receiver: 1 if it arrived, and 2 (CUM + 1) of when it was acknowledged (0: it was not)
 # --- sacked[n_slots]: where ACKs are coalesced, which of the SACK_SPAN packets from `sack_base` had arrived then
 SACK_SPAN = 64
+# --- free[B, sizes, FREE_COLUMNS]: windows that came back to a block, by the binary logarithm of their size; -1: none
+(
+    READY,  # first of those that may be given
+    RESTING,  # first and last of those that came back since the last barrier
+    RESTING_LAST,
+) = range(3)
+FREE_COLUMNS = 3
+# --- room[B, arenas, ROOM_COLUMNS]: places that were never given to a flow
+SLOTS, ROWS = range(2)  # arenas: slots, rows of delay samples
+(
+    ROOM_FIRST,  # of the block, and the end of them
+    ROOM_END,
+    MOST_A_TIME,  # for which its hosts can ask between two barriers
+    NEVER_ASKED,  # of its flows that have sent nothing yet
+) = range(4)
+ROOM_COLUMNS = 4
 
 # --- note[capacity, NOTE_COLUMNS]: what a host is to hear of: losses, by the erasure oracle; and (kind NACK) that a flow elsewhere
 # for which one of its own waits has arrived or is acknowledged
@@ -177,7 +195,7 @@ ARRIVED_WHOLE, ALL_ACKED = range(2)  # what a flow may wait for: lists of `dep_f
 STATS_COLUMNS = 24
 
 # --- clock[CLOCK_COLUMNS]: where the loop stands, so that it can be left and entered again
-NOW, PHASE, SPILL_BLOCK, SPILL_ROW, EPOCH, ARENA_USED, NOTES_FREE, CUT_NEXT, LAST_DONE = range(9)
+NOW, PHASE, SPILL_BLOCK, SPILL_ROW, EPOCH, ARENA_USED, NOTES_FREE, CUT_NEXT, LAST_DONE, SLOTS_USED, _ROWS_USED = range(11)
 CLOCK_COLUMNS = 12
 SERVING, DRAINING, NOTING = range(3)  # PHASE
 
@@ -186,7 +204,7 @@ PORT_AT, TIME_AT = 20, 28
 PLACE_IN_SCRATCH, PORT_MASK = (1 << 20) - 1, 255
 
 # --- status codes of the loop
-FINISHED_ALL, TIME_LIMIT, STUCK, NEEDS_ARENA, NEEDS_NOTES, FAULTY = range(6)
+FINISHED_ALL, TIME_LIMIT, STUCK, NEEDS_ARENA, NEEDS_NOTES, NEEDS_SLOTS, FAULTY = range(7)
 # --- faults
 FAULT_SPILL, FAULT_LOST, FAULT_ACKS, FAULT_UPLINK = 1, 2, 3, 4
 
@@ -257,10 +275,12 @@ class World(NamedTuple):
     start: np.ndarray  # int64[..., 2]: (time, flow) of flows that start by time, sorted per host
     own_first: np.ndarray  # int64[n_hosts + 1]: flows that a host sends
     own: np.ndarray  # int64[n_flows], ascending within a host
-    slots: np.ndarray  # int64[n_flows, 2] (a single row where no recovery needs them)
+    slots: np.ndarray  # int64[n_flows, 2] (a single row where no recovery needs them); first -1: the flow has no window
     slot: np.ndarray
     got: np.ndarray  # int64[n_slots]
     sacked: np.ndarray  # int64[n_slots] (one entry unless ACKs are coalesced)
+    free: np.ndarray
+    room: np.ndarray
     host: np.ndarray
     acks: np.ndarray  # int64[n_hosts, ACK_QUEUE]: packet words
     # failures

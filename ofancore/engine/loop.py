@@ -7,6 +7,7 @@ every node works on its own. What happens when:
     serve        all nodes, in any order: hosts, then edge, aggregation and core switches of each block
     drain        rings that were too small grow; packets that found them full are appended
     notices      losses of the window are sorted into the lists of the hosts that must hear of them
+    renew        blocks get room for the windows of flows that may start
     jump         after a window in which nothing happened, time moves to the next arrival, send, start, notice or cut
 
 The loop returns with a status when it is done or when an array must grow; it then can be entered again.
@@ -23,6 +24,7 @@ from ofancore.engine import layout as c
 from ofancore.engine.hosts import next_event, serve_host
 from ofancore.engine.streams import drain_spills, pass_on, ring_at
 from ofancore.engine.switches import serve_switch
+from ofancore.engine.windows import renew_windows
 from ofancore.fabric import CORE, EDGE, HOST
 from ofancore.jit import in_memory, inner, kernel
 
@@ -159,6 +161,8 @@ def begin_window(w):
             clock[c.NOW] = max(clock[c.NOW], jump)
         for block in range(w.stats.shape[0]):
             w.stats[block, c.HANDLED] = 0
+    if not renew_windows(w):
+        return c.NEEDS_SLOTS, 0, 0
     pass_on(w)
     begin = clock[c.NOW]
     enter_epochs(w, begin)

@@ -90,8 +90,9 @@ def take_data(w, h, now, word):
     if (answer >> KIND_AT) & KIND_MASK == ACK:
         rx[flow, c.PENDING] = 0
     if recovery == SACK or recovery == TRIM:
-        at = slot_of(w, flow, seq)
-        if w.got[at] >> 1 == 0:  # a copy is answered as the first one was
+        first = w.slots[flow, 0]
+        at = first + (seq & w.slots[flow, 1])
+        if first >= 0 and w.got[at] >> 1 == 0:  # a copy is answered as the first one was; the flow may be done and its window gone
             w.got[at] |= (rx[flow, c.CUM] + 1) << 1
             if w.conf[c.ACK_EVERY] > 1:
                 w.sacked[at] = arrived_set(w, flow, seq, rx[flow, c.CUM])

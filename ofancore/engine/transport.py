@@ -14,6 +14,7 @@ from ofancore.congestion import hear_acks, hear_losses
 from ofancore.engine import layout as c
 from ofancore.engine.flows import has_room, leave_round, release, slot_of, state_of
 from ofancore.engine.receivers import sack_base
+from ofancore.engine.windows import give_back, has_windows, take_window
 from ofancore.jit import inner
 from ofancore.recovery.base import ERASURE, GO_BACK_N, SACK, TRIM
 
@@ -83,6 +84,8 @@ def count_acked(w, block, h, now, flow, n):
         w.tx[flow, c.DONE] = now + w.link[h, c.GAP]
         w.tx[flow, c.DEADLINE] = c.FOREVER
         w.stats[block, c.FINISHED] += 1
+        if has_windows(w):
+            give_back(w, block, flow)
         if w.tx[flow, c.IN_RING] != 0:
             leave_round(w, h, flow)
         release(w, block, h, now, flow, c.ALL_ACKED)
@@ -255,13 +258,15 @@ def time_out(w, h, now, flow):
 
 
 @inner
-def take_word(w, h, now, flow):
+def take_word(w, block, h, now, flow):
     """The next data packet of a flow that can send, as a word; the flow's books are kept."""
     tx, recovery = w.tx, w.conf[c.RECOVERY]
     seq = tx[flow, c.SEQ]
     state = c.ON_WAY
     if tx[flow, c.SEQ] == 0:
         tx[flow, c.STARTED] = now
+        if has_windows(w):
+            take_window(w, block, flow)
     if recovery == ERASURE:
         tx[flow, c.TO_SEND] -= 1
     elif tx[flow, c.LOST_PACKETS] > 0:
@@ -282,7 +287,7 @@ def take_word(w, h, now, flow):
     tx[flow, c.RESENT] += state == c.ON_WAY_AGAIN
     label = next_label(w.conf[c.HOST_CODE], w.hx, register(w, flow), h, flow, seq, now)
     tx[flow, c.SEQ] += 1
-    if w.conf[c.WINDOWED] != 0 or recovery != ERASURE:
+    if has_windows(w):
         at = slot_of(w, flow, seq)
         w.slot[at, c.SENT_AT] = now
         w.slot[at, c.INFO] = (label << c.SLOT_LABEL_AT) | state

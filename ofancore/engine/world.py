@@ -8,7 +8,7 @@ import numpy as np
 
 from ofancore.engine import layout as c
 from ofancore.engine.layout import TIME_AT, World
-from ofancore.fabric import Fabric
+from ofancore.fabric import HOST, Fabric
 from ofancore.recovery.base import ERASURE, GO_BACK_N, congested_rtt
 
 if TYPE_CHECKING:
@@ -79,9 +79,7 @@ def build_world(inputs: Inputs, threads: int) -> World:
     dep_delay = inputs.times.back(fabric.news_links(place, there))[order].astype(i64)
 
     own = np.argsort(flows.src, kind="stable").astype(i64)
-    slots = np.zeros((1, 2), i64)
-    if inputs.window.any():
-        slots = np.stack([np.cumsum(inputs.window) - inputs.window, inputs.window - 1], axis=1)
+    slots = np.stack([np.full(n_flows, -1), inputs.window - 1], axis=1) if inputs.window.any() else np.zeros((1, 2), i64)
 
     host = np.zeros((n_hosts, c.HOST_COLUMNS), i64)
     for column in (c.CURRENT, c.READY_FIRST, c.READY_LAST, c.NOTE_FIRST, c.NOTE_LAST, c.SLEEP_FIRST):
@@ -103,14 +101,16 @@ def build_world(inputs: Inputs, threads: int) -> World:
     note = np.zeros((notes, c.NOTE_COLUMNS), i64)
     first_served = bool(conf[c.PRIORITY])
     places = n_links * ((1 << int(conf[c.DATA_LOG])) + (1 << int(conf[c.CONTROL_LOG]))) if first_served else 0
-    n_slots = int(inputs.window.sum())
+    blocks = blocks_of(fabric, threads)
+    room = window_room(inputs, blocks, per_window)
+    n_slots, n_rows = places_for(room)
     free_list(note, 0, notes, -1)
     inputs.scenario.balancer.connect(inputs.sw, inputs.hx)
     return World(
         conf=conf,
         clock=clock,
         stats=np.zeros((threads, c.STATS_COLUMNS), i64),
-        blocks=blocks_of(fabric, threads),
+        blocks=blocks,
         link=link,
         tally=np.zeros((n_links, c.TALLY_COLUMNS), i64),
         port=np.zeros((n_links if first_served else 1, c.PORT_COLUMNS), i64),
@@ -138,6 +138,8 @@ def build_world(inputs: Inputs, threads: int) -> World:
         slot=np.zeros((n_slots, 2), i64),
         got=np.zeros(n_slots if conf[c.RECOVERY] != ERASURE else 1, i64),
         sacked=np.zeros(n_slots if conf[c.ACK_EVERY] > 1 else 1, i64),
+        free=np.full((threads, int(inputs.window.max()).bit_length(), c.FREE_COLUMNS), -1, i64),
+        room=room,
         host=host,
         acks=np.zeros((n_hosts, c.ACK_QUEUE), i64),
         cuts=inputs.cuts,
@@ -148,7 +150,7 @@ def build_world(inputs: Inputs, threads: int) -> World:
         pace=inputs.pace,
         sw=inputs.sw,
         hx=inputs.hx,
-        cs=inputs.cs,
+        cs=inputs.cs._replace(samples=enlarged(inputs.cs.samples, 0, n_rows)),
         keys=np.zeros((threads, 2, capacity), i64),
         words=np.zeros((threads, capacity), i64),
         buckets=np.zeros((threads, n_buckets + 1), np.int32),
@@ -157,6 +159,22 @@ def build_world(inputs: Inputs, threads: int) -> World:
         freed=np.zeros((threads, notes), i64),
         note=note,
     )
+
+
+def window_room(inputs: Inputs, blocks: np.ndarray, per_window: int) -> np.ndarray:
+    """int64[B, arenas, ROOM_COLUMNS]: no room yet, and what the hosts of each block may ask for, `per_window` packets each at a time."""
+    room = np.zeros((len(blocks), 2, c.ROOM_COLUMNS), np.int64)
+    src, sends = inputs.flows.src, inputs.flows.packets > 0
+    for arena, asked in ((c.SLOTS, inputs.window * sends), (c.ROWS, (inputs.window > 0) & sends)):
+        until = np.concatenate([[0], np.cumsum(np.bincount(src, asked, inputs.fabric.n_hosts))]).astype(np.int64)
+        room[:, arena, c.MOST_A_TIME] = np.diff(blocks[:, HOST])[:, 0] * per_window * asked.max()
+        room[:, arena, c.NEVER_ASKED] = np.diff(until[blocks[:, HOST]])[:, 0]
+    return room
+
+
+def places_for(room: np.ndarray) -> list[int]:
+    """Places of each arena that all blocks together get at once."""
+    return np.minimum(2 * room[:, :, c.MOST_A_TIME], room[:, :, c.NEVER_ASKED]).sum(axis=0).tolist()
 
 
 def advance(w: World, parallel: bool = False) -> tuple[World, int]:
@@ -169,6 +187,8 @@ def advance(w: World, parallel: bool = False) -> tuple[World, int]:
             w = grow_arena(w)
         elif status == c.NEEDS_NOTES:
             w = grow_notes(w)
+        elif status == c.NEEDS_SLOTS:
+            w = grow_windows(w)
         else:
             return w, status
 
@@ -197,3 +217,18 @@ def grow_notes(w: World) -> World:
     free_list(note, old, 2 * old, int(w.clock[c.NOTES_FREE]))
     w.clock[c.NOTES_FREE] = old
     return w._replace(note=note, freed=np.zeros((len(w.freed), 2 * old), np.int64))
+
+
+def grow_windows(w: World) -> World:
+    """Room for more windows."""
+    used = w.clock[c.SLOTS_USED :][:2].tolist()
+    slots, rows = (max(old + more, old * 3 // 2) for old, more in zip(used, places_for(w.room)))
+    arrays = {name: enlarged(getattr(w, name), used[c.SLOTS], slots) for name in ("slot", "got", "sacked") if len(getattr(w, name)) > 1}
+    return w._replace(**arrays, cs=w.cs._replace(samples=enlarged(w.cs.samples, used[c.ROWS], rows)))
+
+
+def enlarged(array: np.ndarray, used: int, rows: int) -> np.ndarray:
+    """An array of so many rows, of which the first `used` are kept and the rest are 0."""
+    new = np.zeros((rows, *array.shape[1:]), array.dtype)
+    new[:used] = array[:used]
+    return new
