@@ -32,6 +32,7 @@ from ofancore.workloads.base import PAYLOAD_BYTES, Flows, MessagePackets, Placem
 from ofancore.workloads.models import Model, load_model
 
 MOST_PACKETS = 1_000_000  # of a message
+COLLECTIVES = {"all_gather": 1, "reduce_scatter": 1, "backward": 2, "step": 3}  # of a layer, by phase
 LONGEST_COMPUTING_S = 3600.0  # of a run, so that its time can be counted
 
 
@@ -97,7 +98,7 @@ class Fsdp(Workload):
             raise ScenarioError("workload.shards", self.shards, f"a layer has at least one shard a rank: {n}")
         if layers > model.layers:
             raise ScenarioError("workload.layers", layers, f"{model.title} has {model.layers} layers")
-        if n * layers * (3 * steps + 7) > MAX_FLOWS:  # three collectives a layer, two computations and where they join
+        if n * layers * (COLLECTIVES[self.phase] * steps + 7) > MAX_FLOWS:  # with a layer's computations, and where they join
             raise ScenarioError("workload.layers", layers, f"{n} ranks of {steps} steps would have more than {MAX_FLOWS} flows")
         forward_ns, backward_ns = (x * steps / (n - 1) for x in self.compute_ns(model))
         computing_s = layers * (forward_ns + backward_ns) / 1e9
