@@ -11,7 +11,7 @@ import hashlib
 import math
 from pathlib import Path
 
-from ofancore.plan import Group, hosts, seconds
+from ofancore.plan import Group, expand, hosts, seconds, training_flows
 
 LONG_SECONDS = 60.0  # run groups that should take longer are jobs of their own
 SLOWER = 4  # times that a node may take what a run group should
@@ -32,13 +32,14 @@ def minutes(group: Group, attempt: int) -> int:
     return attempt * (2 + math.ceil(SLOWER * _seconds(group.to_json()) / 60))
 
 
+@functools.cache
+def _memory_mb(text: str) -> int:
+    return math.ceil(max(hosts(s) / 50 + training_flows(s) / 800 for s in expand(Group.from_json(text), seeds=1)))
+
+
 def memory_mb(group: Group, attempt: int) -> int:
-    """A limit for the run group's memory: a process needs 0.5 GB, its largest fabric about 20 kB a host."""
-    radixes = [group.scenario, *({"fabric": {"radix": p["fabric.radix"]}} for p in group.points if "fabric.radix" in p)]
-    radixes += [
-        {"fabric": {"radix": radix}} for radix in [*group.sweep.get("fabric.radix", []), *group.one_at_a_time.get("fabric.radix", [])]
-    ]
-    return attempt * (2000 + math.ceil(max(map(hosts, radixes)) / 50))
+    """A limit for the run group's memory: a process needs 0.5 GB, its largest run about 20 kB a host and 1 kB a flow of a long ring."""
+    return attempt * (2000 + _memory_mb(group.to_json()))
 
 
 def cpu() -> str:

@@ -143,6 +143,18 @@ def training_packets(scenario: dict) -> int:
     return WORKLOADS["fsdp"].model_validate(scenario["workload"]).most_packets(shape, payload)
 
 
+def training_flows(scenario: dict) -> int:
+    """Messages of all ranks of FSDP training; 0 for other workloads."""
+    from ofancore.workloads.fsdp import COLLECTIVES, Fsdp
+
+    if scenario.get("workload", {}).get("kind") != "fsdp":
+        return 0
+    training = Fsdp.model_validate(scenario["workload"])
+    n = training.ranks or hosts(scenario)
+    layers = training.layers if training.phase in ("backward", "step") else 1
+    return n * (training.steps or n - 1) * layers * COLLECTIVES[training.phase]
+
+
 def reacts(scenario: dict) -> bool:
     """Whether senders react to what they hear, which takes the simulator more time a packet."""
     kinds = [scenario.get(part, {}).get("kind", default) for part, default in (("congestion", "line_rate"), ("recovery", "erasure"))]

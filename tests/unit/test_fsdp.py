@@ -258,3 +258,11 @@ def test_refusals(keys, text):
 def test_too_many_flows_are_refused():
     with pytest.raises(ScenarioError, match="more than 8388608 flows"):
         expand(Fabric.build(32), shards=10**6)
+
+
+def test_flows_are_counted_by_phase(monkeypatch):
+    monkeypatch.setattr("ofancore.workloads.fsdp.MAX_FLOWS", 16 * (15 + 7))
+    assert len(expand(Fabric.build(4), phase="all_gather")) == 16 * 15
+    for phase in ("backward", "step"):
+        with pytest.raises(ScenarioError, match="16 ranks of 15 steps would have more than"):
+            expand(Fabric.build(4), phase=phase)
