@@ -27,7 +27,7 @@ CONFIG = {
         }
     },
     "animation": True,
-    "figures": {"fig_new": {"notebook": "fig_new", "category": "Test", "experiments": ["tiny"]}},
+    "figures": {"fig_new": {"notebook": "fig_new", "category": "Test {of} figures", "experiments": ["tiny"]}},
     "claims": {
         "C1": {
             "text": "fails {here}", "paper": "p", "source": "s",

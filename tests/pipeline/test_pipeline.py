@@ -115,8 +115,9 @@ def test_one_core_makes_the_same_bytes(first, tmp_path):
 
 
 def test_the_report_is_one_page_without_addresses_to_load_from(checkout, first):
-    for page in (first["index.html"].decode(), provenance(checkout)):
+    for page, heading in ((first["index.html"].decode(), "Test {of} figures"), (provenance(checkout), r"Test {\u2060of} figures")):
         assert "A caption." in page
+        assert heading in page
         assert 'src="http' not in page
 
 
