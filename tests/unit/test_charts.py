@@ -47,14 +47,17 @@ def own_names(monkeypatch):
 
 
 def test_schemes_of_ones_own_look_different_in_turn(own_names):
-    labels = [f"mine_{i}" for i in range(3 * len(palette.RESERVE))]
+    n = len(palette.RESERVE)
+    labels = [f"mine_{i}" for i in range(5 * n)]
     palette.know({label: label.title() for label in labels})
     styles = [palette.style(label) for label in labels]
-    first = styles[: len(palette.RESERVE)]
-    assert len(first) >= 6
-    for get in (lambda s: s.colour, lambda s: (s.dash, s.marker)):
-        assert len(set(map(get, first))) == len(first)
-    assert len({(s.colour, s.dash, s.marker) for s in styles}) == len(styles)
+    first = styles[:n]
+    assert n >= 12
+    assert len({s.colour for s in first}) == n
+    assert len({(s.dash, s.marker) for s in styles[: 2 * n]}) == 2 * n
+    looks = [(s.colour, s.dash, s.marker) for s in styles]
+    assert len(set(looks[: 4 * n])) == 4 * n
+    assert looks[4 * n :] == looks[:n]
     assert not {s.colour for s in styles} & {s.colour for s in palette.STYLES.values()}
     # told apart on a grey print as well, within each pair of neighbours
     grey = sorted(map(palette.luminance, (s.colour for s in first)))
