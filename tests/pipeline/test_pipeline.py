@@ -170,6 +170,7 @@ def test_a_scheme_of_ones_own_beside_built_in_ones(tmp_path):
     results = tmp_path / yaml.safe_load(config)["results"]
     for file in ("figures/fig10_message_size.svg", "report/index.html"):
         assert "Mine in figures" in (results / file).read_text()
+    assert "not in the title: Mine in figures" in (results / "figures/fig10_message_size.svg").read_text()
     numbers = json.loads((results / "numbers/fig10_message_size.json").read_text())
     assert set(numbers["8 KiB" if "8 KiB" in numbers else "32 KiB"]["inflation_percent"]) == {"ops", "ofan", "mine"}
     assert "Nothing to be done" in own.run()

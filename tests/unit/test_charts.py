@@ -6,6 +6,7 @@ import itertools
 import json
 import re
 
+import altair as alt
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -63,6 +64,18 @@ def test_schemes_of_ones_own_look_different_in_turn(own_names):
     grey = sorted(map(palette.luminance, (s.colour for s in first)))
     assert min(b - a for a, b in itertools.pairwise(grey)) > 0.01
     assert palette.order([*labels[::-1], "unknown", "ofan"]) == ["ofan", *labels, "unknown"]
+
+
+def test_the_set_up_names_schemes_of_ones_own_that_the_title_does_not(own_names):
+    palette.know({"a": "Mine", "b": "Min", "c": "Other (new)", "d": "not drawn"})
+    panel = alt.Chart(pd.DataFrame({"x": [1]})).mark_point()
+
+    def setup(finding: str) -> list[str]:
+        return charts.with_own(charts.figure([panel], finding, "16 hosts"), {"c", "b", "a", "ofan"}).title.subtitle
+
+    assert setup("OPS is slow,\nMine and Ofan are not") == ["16 hosts", "of one's own, and not in the title: Min, Other (new)"]
+    assert setup("Mine, Min and Other (new)") == ["16 hosts"]
+    assert charts.with_own(panel, {"a"}) is panel
 
 
 def test_a_name_that_is_taken_is_told_apart(own_names):
