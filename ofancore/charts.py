@@ -7,6 +7,7 @@ every mark has a tooltip; in the HTML version a click isolates a scheme and a do
 from __future__ import annotations
 
 import math
+import re
 
 import altair as alt
 import pandas as pd
@@ -31,7 +32,8 @@ from ofancore.theme import (
     title,
 )
 
-__all__ = ["Axis", "dots", "figure", "lines", "marked", "name_of", "order", "powers_of_two", "rows", "save", "setup", "style", "vertical"]
+__all__ = ["Axis", "dots", "figure", "lines", "marked", "name_of", "order", "powers_of_two", "rows", "save", "setup", "style", "vertical",
+           "with_own"]  # fmt: skip
 
 
 def _tooltips(x: str, x_axis: Axis, y_axis: Axis, extra: dict) -> list:
@@ -308,3 +310,17 @@ def figure(panels: list, finding: str, setup: str | list[str], columns: int = 2)
         together = alt.concat(*panels, columns=columns).properties(title=title(finding, setup))
         # Each panel has scales of its own schemes; shared ones would repaint them.
         return together.resolve_scale(color="independent", shape="independent", strokeDash="independent")
+
+
+def with_own(chart, labels):
+    """A chart of `figure`, whose set-up names the schemes of one's own among `labels` of which its title does not speak.
+
+    Titles are written for the schemes that a figure's notebook knows. Other charts are given back as they are.
+    """
+    finding, setup = (getattr(chart.title, part, None) for part in ("text", "subtitle"))
+    if not (isinstance(finding, list) and isinstance(setup, list)):
+        return chart
+    names = [name_of(label) for label in order(labels) if style(label).family == "other"]
+    silent = [name for name in names if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", " ".join(finding))]
+    said = f"of one's own, and not in the title: {', '.join(silent)}"
+    return chart.properties(title=title("\n".join(finding), [*setup, said])) if silent else chart

@@ -8,6 +8,8 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
 from ofancore.balancers import BALANCERS
 from ofancore.balancers.definitions import compile_all
 from ofancore.balancers.own import Own
@@ -27,7 +29,9 @@ SET_BY_PIPELINE = ("figure", "source")  # parameters of every notebook of a figu
 def refuse_what_would_fail(config: Config, root: Path) -> None:
     """Look at all that jobs will be given. `root`: the folder of notebooks and captions."""
     _refuse_bad_figures(config, root)
-    _refuse_bad_checks(config, _refuse_bad_scenarios(config))
+    columns = _refuse_bad_scenarios(config)
+    _refuse_runs_alike(config, columns)
+    _refuse_bad_checks(config, columns)
     _refuse_long_commands(config)
 
 
@@ -149,6 +153,22 @@ def _refuse_bad_scenarios(config: Config) -> dict[str, dict[str, list[dict]]]:
             key = f"experiments.{group.experiment}.{error.key} (scheme {group.label})"
             raise ScenarioError(key, error.value, error.rule) from error
     return columns
+
+
+def _refuse_runs_alike(config: Config, columns: dict[str, dict[str, list[dict]]]) -> None:
+    """Figures that show each run or setting by itself need an experiment whose runs they can tell apart."""
+    from ofancore import league
+
+    for f, figure in config.figures.items():
+        if figure.notebook not in league.TOLD_APART:
+            continue
+        name, by = league.TOLD_APART[figure.notebook]
+        if name not in figure.experiments:
+            raise ScenarioError(f"figures.{f}.experiments", figure.experiments, f"must name {name}, which {figure.notebook} reads")
+        names = [{"experiment": name, "label": label} for label in columns[name]]
+        seeds = range(config.experiments[name].seeds or config.seeds)
+        rows = [n | point | {"seed": seed} for n in names for point in columns[name][n["label"]] for seed in seeds]
+        league.refuse_alike(league.with_settings(pd.DataFrame(rows)), by)
 
 
 def _refuse_bad_checks(config: Config, columns: dict[str, dict[str, list[dict]]]) -> None:

@@ -101,6 +101,10 @@ class Source:
             self._read[experiment] = pd.concat([self._group(g) for g in groups], ignore_index=True)
         return self._read[experiment].copy()
 
+    def read_runs(self) -> list[pd.DataFrame]:
+        """The runs that were read, a table an experiment."""
+        return list(self._read.values())
+
     def read_groups(self) -> dict[str, tuple[Group, list[str]]]:
         """Of the raw files that were read: path below the results -> its group, the digests of its scenarios."""
         there = {}
@@ -144,6 +148,9 @@ class Figure:
         `more`: further tables, or texts, by the ends of their names (the config's `more` of the figure).
         Opened by hand, nothing is written: the small version must not pass for the real one.
         """
+        from ofancore.charts import with_own
+
+        chart = with_own(chart, {label for runs in self.source.read_runs() for label in runs["label"]})
         if not self.source.simulate:
             from IPython.display import SVG
 

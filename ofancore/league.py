@@ -18,7 +18,8 @@ import numpy as np
 import pandas as pd
 
 from ofancore import docstrings, markdown
-from ofancore.metrics import mean_interval, shown
+from ofancore.errors import ScenarioError, brief
+from ofancore.metrics import hosts, mean_interval, shown
 from ofancore.palette import name_of
 
 
@@ -63,6 +64,40 @@ DISTANCE_NOTE = (
     "Ranked by the distance to optimal, the geometric mean over all settings of the CCT over its lower bound, less one; "
     "{intervals}. Columns named after a condition are the same over its settings."
 )
+SETTING = ["workload", "condition"]  # columns, see `with_settings`
+WORKLOADS = {
+    "permutation": "Permutation",
+    "all_to_all": "All-to-all",
+    "ring_all_gather": "Ring all-gather",
+    "fsdp": "FSDP2, Llama-3 405B",
+    "moe_all_to_all": "MoE, skewed",
+}
+# Notebooks that show each run, or each setting, by itself: the experiment that they read, and the columns that tell its runs apart.
+TOLD_APART = {"fig_paths": ("paths", ["label", "condition"]), "fig_league": ("league", ["label", *SETTING, "seed"])}
+
+
+def with_settings(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs (rows with the scenario's columns) with those of `SETTING`, in words."""
+    workload = runs["workload.kind"].map(lambda kind: WORKLOADS.get(kind, kind.replace("_", " ")))
+    size = hosts(runs)
+    other = size != size.mode()[0]  # a setting on a fabric of another size says so
+    workload = workload.mask(other, workload + " (" + size.map("{:,}".format) + " hosts)")
+    return runs.assign(workload=workload, condition=runs.apply(condition, axis=1))
+
+
+def refuse_alike(runs: pd.DataFrame, by: list[str]) -> None:
+    """ScenarioError if runs of an experiment are alike in all of the columns `by`; it names the scenario keys in which they differ."""
+    from ofancore.scenario import Scenario
+
+    twins = runs[runs.duplicated(by, keep=False)]
+    if twins.empty:
+        return
+    values, alike = next(iter(twins.groupby(by, sort=False)))
+    keys = [key for key in alike if key.split(".")[0] in Scenario.model_fields and key not in {*by, *SETTING}]
+    values_of = {key: alike[key].unique().tolist() for key in keys}
+    differ = ", ".join(f"{key} {brief(found)}" for key, found in values_of.items() if len(found) > 1) or "no key"
+    rule = f"{len(alike)} runs are so, of which the figure can show one; they differ in {differ}"
+    raise ScenarioError(f"experiments.{alike['experiment'].iloc[0]}", dict(zip(by, values, strict=True)), rule)
 
 
 def condition(run) -> str:
@@ -121,15 +156,16 @@ def standings(runs: pd.DataFrame, settings: list[str], part_by: str | None = Non
     """One row a scheme, best first: rank, distance to optimal (`DISTANCE`, with its 95% interval), seeds, the distance over the settings
     that share a value of `part_by` (columns `PART` + value), the columns of `COSTS` with intervals, and where the scheme is described.
 
-    ValueError if a scheme lacks a setting or a seed that another one has (it would be compared on other ground), or has one twice.
+    ScenarioError if a scheme lacks a setting or a seed that another one has (it would be compared on other ground), or has one twice.
     """
-    if twice := int(runs.duplicated([*settings, "label", "seed"]).sum()):
-        raise ValueError(f"{twice} runs have scheme, {', '.join(settings)} and seed of another: the settings' names must tell runs apart")
+    refuse_alike(runs, ["label", *settings, "seed"])
     grounds = {label: set(map(tuple, group[[*settings, "seed"]].to_numpy())) for label, group in runs.groupby("label")}
     full = set().union(*grounds.values())
     for label, ground in grounds.items():
-        if ground != full:
-            raise ValueError(f"{label}: {len(full - ground)} of {len(full)} settings and seeds are missing")
+        if lost := full - ground:
+            first = dict(zip([*settings, "seed"], min(lost), strict=True))
+            rule = f"a run of {label} is missing here that another scheme has ({len(lost)} of {len(full)} settings and seeds)"
+            raise ScenarioError(f"experiments.{runs['experiment'].iloc[0]}", first, rule)
     rows = []
     for label, group in runs.groupby("label"):
         logs = np.log(group["slowdown"])

@@ -65,7 +65,9 @@ STYLES = {
     "pofan4": Style("pOfan, 4 pipes", "rotation", "#7FB04E", MIXED, "diamond"),
     "pofan8": Style("pOfan, 8 pipes", "rotation", "#A5CF7C", DASHED, "triangle-down"),
 }
-# Schemes of one's own, in turn: purples and reds from dark to light, none alike in lightness, dash and marker.
+# Schemes of one's own, in turn: purples and reds, none alike in lightness, nor in dash and marker together. After these the colours come
+# again, each with its marker and the next dash: of twice as many no two differ in colour alone, of four times as many no two look the same;
+# then looks come again.
 RESERVE = (
     ("#882255", SOLID, "circle"),
     ("#CC79A7", DASHED, "square"),
@@ -73,6 +75,12 @@ RESERVE = (
     ("#E03C7B", MIXED, "triangle-up"),
     ("#A98BD0", SOLID, "triangle-down"),
     ("#C2183B", DASHED, "cross"),
+    ("#600CF2", DOTTED, "circle"),
+    ("#590407", MIXED, "square"),
+    ("#F29DA0", SOLID, "diamond"),
+    ("#453A59", DASHED, "triangle-up"),
+    ("#A60896", DOTTED, "triangle-down"),
+    ("#AE55F2", MIXED, "cross"),
 )
 NAMES: dict[str, str] = {}  # label -> name of those that are known, in the order in which they take the looks of `RESERVE`
 OTHER = ("#CC79A7", "#9C5C86", "#7B5EA7", "#B8A1CF")  # what else has a label, such as a variant of a program

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-# Files whose tests share what takes long to make, or build on each other: one process each, in order. (pytest-xdist's own groups have no
-# effect with pytest 9.2, where the name that it gives to a test is not kept.)
+# Files whose tests share what takes long to make: one process each. (pytest-xdist's own groups have no effect with pytest 9.2, where the
+# name that it gives to a test is not kept.)
 TOGETHER = ("tests/pipeline/test_pipeline.py", "tests/unit/test_report_browser.py")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import shutil
@@ -26,7 +27,7 @@ CONFIG = {
         }
     },
     "animation": True,
-    "figures": {"fig_new": {"notebook": "fig_new", "category": "Test", "experiments": ["tiny"]}},
+    "figures": {"fig_new": {"notebook": "fig_new", "category": "Test {of} figures", "experiments": ["tiny"]}},
     "claims": {
         "C1": {
             "text": "fails {here}", "paper": "p", "source": "s",
@@ -50,8 +51,8 @@ class Checkout:
         """`options` follow the profile on Snakemake's command line; `environment` is added to the process's."""
         self.folder, self.profile, self.options, self.added = folder, profile, options, environment
         for name in ("Snakefile", "workflow", "ofancore", "data", "pyproject.toml", "profiles"):
-            copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-            copy(ROOT / name, folder / name)
+            take = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+            take(ROOT / name, folder / name)
         # A new figure is a notebook, a caption and a block in the config; no rule is written.
         cells = [
             {"cell_type": "code", "id": f"c{i}", "metadata": m, "source": s, "outputs": [], "execution_count": None}
@@ -66,6 +67,12 @@ class Checkout:
 
     def configure(self, config: dict) -> None:
         (self.folder / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
+
+    def copied_to(self, folder: Path, *without: str) -> Checkout:
+        """One with all that this one holds but for files of these names (patterns)."""
+        other = copy.copy(self)
+        other.folder = shutil.copytree(self.folder, folder, ignore=shutil.ignore_patterns(*without))
+        return other
 
     def command(self, *arguments: str) -> list[str]:
         start = [sys.executable, "-m", "snakemake", "--configfile", "config.yaml", "--workflow-profile", f"profiles/{self.profile}"]

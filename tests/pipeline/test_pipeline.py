@@ -1,11 +1,10 @@
 """The pipeline on a grid of seconds, in a copy of the checkout: what runs, what reruns, what survives a kill.
 
-The tests of this file build on each other's results and run in order, in one process (see conftest.py).
+It runs once; each test that needs its outcome has a copy of that checkout, so any of them can run alone.
 """
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
 import os
@@ -24,19 +23,25 @@ pytestmark = [pytest.mark.pipeline, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def checkout(tmp_path_factory) -> Checkout:
-    return Checkout(tmp_path_factory.mktemp("checkout"))
+def finished(tmp_path_factory) -> tuple[Checkout, str]:
+    """A checkout in which the pipeline has run, which no test changes, and what was said."""
+    checkout = Checkout(tmp_path_factory.mktemp("checkout"))
+    return checkout, checkout.run()
 
 
 @pytest.fixture(scope="module")
-def first(checkout) -> dict[str, bytes]:
-    text = checkout.run()
-    assert "To do: 2 jobs of simulations, 1 of figures; about " in text  # the claims job is too small to be counted
-    assert "[3/3] fig_new" in text
-    return checkout.made()
+def first(finished) -> dict[str, bytes]:
+    return finished[0].made()
 
 
-def test_a_run_makes_everything_whole(checkout, first):
+@pytest.fixture
+def checkout(finished, tmp_path) -> Checkout:
+    return finished[0].copied_to(tmp_path / "checkout")
+
+
+def test_a_run_makes_everything_whole(finished, checkout, first):
+    assert "To do: 2 jobs of simulations, 1 of figures; about " in finished[1]  # the claims job is too small to be counted
+    assert "[3/3] fig_new" in finished[1]
     names = ["fig_new.csv", "fig_new.html", "fig_new.json", "fig_new.png", "fig_new.svg", "claims.html", "claims.json", "claims.md"]
     assert sorted(first) == sorted([*names, "index.html", "queues_on_the_tree.html", "ofan.parquet", "ops.parquet"])
     assert [p for p in (checkout.folder / "out").rglob(".*.*") if p.suffix not in (".log", ".compiled")] == []
@@ -85,22 +90,19 @@ def test_figures_say_what_made_them(checkout, first):
         assert hashlib.sha256((checkout.folder / "out" / path).read_bytes()).hexdigest() == run["sha256"]
 
 
-def test_what_a_config_does_not_ask_for_is_not_made(checkout, first):
+def test_what_a_config_does_not_ask_for_is_not_made(checkout):
     """Neither the animation nor files of claims, and the report does without."""
     checkout.configure({key: value for key, value in CONFIG.items() if key not in ("animation", "claims")} | {"results": "plain"})
     plan = checkout.run("--dry-run")
-    checkout.configure(CONFIG)
     assert "Drawing fig_new" in plan
     assert "Building the report" in plan
     assert "queues_on_the_tree" not in plan
     assert "laims" not in plan
 
 
-def test_unpacked_from_an_archive_nothing_is_to_be_done(checkout, first, tmp_path):
+def test_unpacked_from_an_archive_nothing_is_to_be_done(finished, tmp_path):
     """Files of one age, and without what Snakemake keeps."""
-    there = copy.copy(checkout)
-    there.folder = tmp_path / "unpacked"
-    shutil.copytree(checkout.folder, there.folder, ignore=shutil.ignore_patterns(".snakemake", ".progress", "*.log", "__pycache__"))
+    there = finished[0].copied_to(tmp_path / "unpacked", ".snakemake", ".progress", "*.log", "__pycache__")
     for path in there.folder.rglob("*"):
         os.utime(path, (1770091506, 1770091506))
     assert "Nothing to be done" in there.run("--dry-run")
@@ -113,8 +115,9 @@ def test_one_core_makes_the_same_bytes(first, tmp_path):
 
 
 def test_the_report_is_one_page_without_addresses_to_load_from(checkout, first):
-    for page in (first["index.html"].decode(), provenance(checkout)):
+    for page, heading in ((first["index.html"].decode(), "Test {of} figures"), (provenance(checkout), r"Test {\u2060of} figures")):
         assert "A caption." in page
+        assert heading in page
         assert 'src="http' not in page
 
 
@@ -134,7 +137,7 @@ def test_progress_counts_what_is_asked_for(checkout, first):
     assert checkout.made() == first
 
 
-def test_a_new_scheme_runs_alone(checkout, first):
+def test_a_new_scheme_runs_alone(checkout):
     before = checkout.raw()
     config = json.loads(json.dumps(CONFIG))
     config["experiments"]["tiny"]["schemes"].append("rsq")
@@ -144,11 +147,9 @@ def test_a_new_scheme_runs_alone(checkout, first):
     assert "Simulating tiny: ops" not in text
     assert "Drawing fig_new" in text
     assert {k: v for k, v in checkout.raw().items() if k != "rsq.parquet"} == before
-    checkout.configure(CONFIG)
 
 
-def test_an_edit_reruns_what_depends_on_it(checkout, first):
-    checkout.run()
+def test_an_edit_reruns_what_depends_on_it(checkout):
     assert planned(checkout, "bounds.py") == {"runs": 2, "figures": 1, "pages": 1}
     assert planned(checkout, "palette.py") == {"runs": 0, "figures": 1, "pages": 1}
     assert planned(checkout, "page/page.js") == {"runs": 0, "figures": 0, "pages": 1}
@@ -169,6 +170,7 @@ def test_a_scheme_of_ones_own_beside_built_in_ones(tmp_path):
     results = tmp_path / yaml.safe_load(config)["results"]
     for file in ("figures/fig10_message_size.svg", "report/index.html"):
         assert "Mine in figures" in (results / file).read_text()
+    assert "not in the title: Mine in figures" in (results / "figures/fig10_message_size.svg").read_text()
     numbers = json.loads((results / "numbers/fig10_message_size.json").read_text())
     assert set(numbers["8 KiB" if "8 KiB" in numbers else "32 KiB"]["inflation_percent"]) == {"ops", "ofan", "mine"}
     assert "Nothing to be done" in own.run()
@@ -256,26 +258,24 @@ def test_a_damaged_raw_file_stops_its_figure_with_a_clear_line(checkout, first):
     assert checkout.made() == first
 
 
-def test_a_config_that_is_not_valid_stops_before_any_job(checkout, first):
+def test_a_config_that_is_not_valid_stops_before_any_job(checkout):
     config = json.loads(json.dumps(CONFIG))
     config["experiments"]["tiny"]["sweep"]["workload.message_packets"] = [0]
     checkout.configure(config)
     text = checkout.run(fails=True)
     assert "experiments.tiny.workload.message_packets" in text
     assert "Simulating" not in text
-    checkout.configure(CONFIG)
 
 
-def test_a_key_given_twice_stops_before_any_job(checkout, first):
+def test_a_key_given_twice_stops_before_any_job(checkout):
     file = checkout.folder / "config.yaml"
     file.write_text(file.read_text() + "seeds: 3\n")
     text = checkout.run(fails=True)
     assert "seeds = 3: is given twice, on lines 2 and " in text
     assert "Simulating" not in text
-    checkout.configure(CONFIG)
 
 
-def test_raw_files_of_another_version_stop_their_figure(checkout, first):
+def test_raw_files_of_another_version_stop_their_figure(checkout):
     """Also where nothing tells Snakemake that they are, as when a folder was copied."""
     import pyarrow as pa
     import pyarrow.parquet as pq

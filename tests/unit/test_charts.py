@@ -6,6 +6,7 @@ import itertools
 import json
 import re
 
+import altair as alt
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -47,19 +48,34 @@ def own_names(monkeypatch):
 
 
 def test_schemes_of_ones_own_look_different_in_turn(own_names):
-    labels = [f"mine_{i}" for i in range(3 * len(palette.RESERVE))]
+    n = len(palette.RESERVE)
+    labels = [f"mine_{i}" for i in range(5 * n)]
     palette.know({label: label.title() for label in labels})
     styles = [palette.style(label) for label in labels]
-    first = styles[: len(palette.RESERVE)]
-    assert len(first) >= 6
-    for get in (lambda s: s.colour, lambda s: (s.dash, s.marker)):
-        assert len(set(map(get, first))) == len(first)
-    assert len({(s.colour, s.dash, s.marker) for s in styles}) == len(styles)
+    first = styles[:n]
+    assert n >= 12
+    assert len({s.colour for s in first}) == n
+    assert len({(s.dash, s.marker) for s in styles[: 2 * n]}) == 2 * n
+    looks = [(s.colour, s.dash, s.marker) for s in styles]
+    assert len(set(looks[: 4 * n])) == 4 * n
+    assert looks[4 * n :] == looks[:n]
     assert not {s.colour for s in styles} & {s.colour for s in palette.STYLES.values()}
     # told apart on a grey print as well, within each pair of neighbours
     grey = sorted(map(palette.luminance, (s.colour for s in first)))
     assert min(b - a for a, b in itertools.pairwise(grey)) > 0.01
     assert palette.order([*labels[::-1], "unknown", "ofan"]) == ["ofan", *labels, "unknown"]
+
+
+def test_the_set_up_names_schemes_of_ones_own_that_the_title_does_not(own_names):
+    palette.know({"a": "Mine", "b": "Min", "c": "Other (new)", "d": "not drawn"})
+    panel = alt.Chart(pd.DataFrame({"x": [1]})).mark_point()
+
+    def setup(finding: str) -> list[str]:
+        return charts.with_own(charts.figure([panel], finding, "16 hosts"), {"c", "b", "a", "ofan"}).title.subtitle
+
+    assert setup("OPS is slow,\nMine and Ofan are not") == ["16 hosts", "of one's own, and not in the title: Min, Other (new)"]
+    assert setup("Mine, Min and Other (new)") == ["16 hosts"]
+    assert charts.with_own(panel, {"a"}) is panel
 
 
 def test_a_name_that_is_taken_is_told_apart(own_names):

@@ -252,6 +252,31 @@ def test_a_figure_needs_a_caption_and_a_whole_notebook(small, tmp_path):
         load_config(small)
 
 
+def shown_by(small, folder, name: str) -> dict:
+    """The config with its experiment under this name, and a figure `fig_<name>` of it."""
+    (folder / f"notebooks/figures/fig_{name}.ipynb").write_text('{"cells": []}')
+    figure = {"notebook": f"fig_{name}", "category": "c", "experiments": [name]}
+    return small | {"experiments": dict.fromkeys([name, "two"], small["experiments"]["one"]), "figures": {"f": figure}, "claims": {}}
+
+
+def test_a_figure_of_single_runs_needs_to_tell_them_apart(small, tmp_path):
+    """Before the first job, with the keys that make runs differ; also where the figure does not name what its notebook reads."""
+    paths, ranked = (shown_by(small, tmp_path, name) for name in ("paths", "league"))
+    with pytest.raises(ScenarioError) as refusal:
+        load_config(paths)
+    assert str(refusal.value) == (
+        "experiments.paths = {'condition': 'healthy', 'label': 'ops'}: 4 runs are so, of which the figure can show one; "
+        "they differ in workload.message_packets [1, 2], seed [0, 1]"
+    )
+    with pytest.raises(ScenarioError, match=r"^experiments.league = .*'seed': 0, .*}: 2 runs .* in workload.message_packets \[1, 2\]$"):
+        load_config(ranked)
+    load_config(set_at(ranked, "experiments.league.sweep", {}))
+    one = set_at(paths, "experiments.paths.sweep", {"failures": [{}, {"cables": [{"cable": "edge:0:0-agg:0:0"}]}]})
+    load_config(set_at(one, "experiments.paths.seeds", 1))
+    with pytest.raises(ScenarioError, match=r"^figures.f.experiments = \['two'\]: must name paths, which fig_paths reads$"):
+        load_config(set_at(paths, "figures.f.experiments", ["two"]))
+
+
 def test_claims_with_nothing_after_it_are_none(small, tmp_path):
     file = tmp_path / "c.yaml"
     file.write_text(yaml.safe_dump({name: block for name, block in small.items() if name != "claims"}) + "claims:\n")

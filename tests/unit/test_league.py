@@ -12,6 +12,7 @@ import pytest
 from ofancore import docstrings, league, palette
 from ofancore.balancers import BALANCERS
 from ofancore.charts import figure
+from ofancore.errors import ScenarioError
 from ofancore.heatmap import COLOURS, choice, colour_at, column, heat, in_a_row, ink_on, names, place
 from ofancore.league import QUANTITIES
 
@@ -27,13 +28,13 @@ def runs(seconds: float = 1.0, **slowness) -> pd.DataFrame:
         for seed in (0, 1):
             for workload, times in zip("ab", settings, strict=True):
                 rows.append({
-                    "label": label, "balancer.kind": label, "seed": seed, "workload": workload, "condition": "healthy",
+                    "label": label, "balancer.kind": label, "seed": seed, "condition": "healthy", "workload": workload,
                     "finished": times is not None, "cct_ns": math.nan if times is None else 100.0 * times * seconds**seed,
                     "ended_ns": 10_000.0, "lower_bound_ns": 100.0, "queue_max_packets": 10.0 * (1 + seed), "packets_dropped": 1,
                     "packets_sent": 50, "reorder_fraction": 0.25, "state_bytes_per_switch_edge": 8, "state_bytes_per_switch_agg": 16,
                     "state_bytes_per_host": 3,
                 })  # fmt: skip
-    return league.slowdowns(pd.DataFrame(rows))
+    return league.slowdowns(pd.DataFrame(rows).assign(experiment="league"))
 
 
 def test_the_distance_is_that_of_a_geometric_mean_and_ranks():
@@ -100,8 +101,11 @@ def test_a_condition_says_what_is_broken_and_who_knows(dead, cables, known_ns, m
 def test_a_scheme_without_a_setting_is_not_compared():
     some = runs(ops=(2.0, 8.0), ofan=(1.0, 4.0))
     short = some[(some["label"] != "ops") | (some["workload"] == "a")]
-    with pytest.raises(ValueError, match="ops: 2 of 4 settings and seeds are missing"):
+    with pytest.raises(ScenarioError) as e:
         league.standings(short, SETTINGS)
+    assert e.value.value == {"workload": "b", "condition": "healthy", "seed": 0}
+    assert str(e.value).startswith("experiments.league = {")
+    assert e.value.rule == "a run of ops is missing here that another scheme has (2 of 4 settings and seeds)"
 
 
 def test_a_setting_has_every_quantity_with_an_interval_cut_where_it_ends():
@@ -206,6 +210,26 @@ def test_the_forms_draw_what_they_are_given():
 
 
 def test_runs_that_settings_do_not_tell_apart_are_refused():
-    some = runs(ops=(2.0, 8.0), ofan=(1.0, 4.0))
-    with pytest.raises(ValueError, match="8 runs have scheme, workload, condition and seed of another"):
+    some = runs(ops=(2.0, 8.0), ofan=(1.0, 4.0)).assign(**{"workload.message_packets": 8})
+    league.refuse_alike(some, league.TOLD_APART["fig_league"][1])
+    both = pd.concat([some, some.assign(**{"workload.message_packets": 32, "cct_ns": 1.0})])
+    with pytest.raises(ScenarioError) as e:
+        league.standings(both, SETTINGS)
+    assert str(e.value) == (
+        "experiments.league = {'condition': 'healthy', 'label': 'ops', 'seed': 0, 'workload': 'a'}: 2 runs are so, of which the figure can "
+        "show one; they differ in workload.message_packets [8, 32]"
+    )
+    with pytest.raises(ScenarioError, match=r"'label': 'ops'}: 4 runs are so, .* differ in seed \[0, 1\]$"):
+        league.refuse_alike(some, ["label", "condition"])
+    with pytest.raises(ScenarioError, match=r"2 runs are so, .* differ in no key$"):
         league.standings(pd.concat([some, some]), SETTINGS)
+
+
+def test_settings_are_said_in_words():
+    keys = {"failures.link_failure_rate": 0.0, "failures.cables": "[]", "failures.convergence_ns": 0.0, "failures.loss_rate": 0.0}
+    kinds = ["permutation", "halving_doubling", "permutation"]
+    some = pd.DataFrame({"workload.kind": kinds, "fabric.radix": [8, 8, 16], "fabric.tiers": 3, **keys})
+    found = league.with_settings(some)[league.SETTING]
+    assert found.to_numpy().tolist() == [
+        ["Permutation", "healthy"], ["halving doubling", "healthy"], ["Permutation (1,024 hosts)", "healthy"]
+    ]  # fmt: skip

@@ -120,8 +120,9 @@ def test_colours_are_seen_and_words_are_read_on_both_grounds():
 
 
 def test_lightened_schemes_stay_apart():
-    shades = [lightened(style.colour) for label, style in palette.STYLES.items() if label != "pofan2"]
-    assert len(set(shades)) == len(shades)
+    colours = [style.colour for label, style in palette.STYLES.items() if label != "pofan2"]
+    for some in (colours, [colour for colour, *_ in palette.RESERVE]):
+        assert len({lightened(colour) for colour in some}) == len(some)
 
 
 def test_every_marker_has_a_swatch():

@@ -59,6 +59,13 @@ def plain(text):
     return lambda wildcards: text
 
 
+def heading(text):
+    """A text of the config as a category of Snakemake's report, which has no way to write a brace that begins no wildcard: with an
+    invisible character behind it (a word joiner) it does not.
+    """
+    return text.replace("{", "{\u2060")
+
+
 def raw_files(experiments):
     return [str(group.raw_path(RESULTS)) for group in CONFIG.groups(experiments)]
 

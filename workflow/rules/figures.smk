@@ -14,13 +14,13 @@ for figure, block in CONFIG.figures.items():
             svg=report(
                 f"{RESULTS}/figures/{figure}.svg",
                 caption=f"../report/{figure}.rst",
-                category=block.category,
+                category=heading(block.category),
                 labels={"figure": figure, "form": "picture"},
             ),
             html=report(
                 f"{RESULTS}/figures/{figure}.html",
                 caption=f"../report/{figure}.rst",
-                category=block.category,
+                category=heading(block.category),
                 labels={"figure": figure, "form": "interactive"},
             ),
             png=f"{RESULTS}/figures/{figure}.png",
