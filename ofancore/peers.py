@@ -51,29 +51,29 @@ def timed(scenario: dict) -> tuple[float, float, list, float]:
 
 
 def cases():
-    """(label, radix, repeats, scenario)."""
+    """(label, radix, scenario)."""
     for group in load_config(ROOT / "config/paper.yaml", scenarios=False).groups(["peers"]):
         if group.label not in SCHEMES:
             continue
         small = expand(group, seeds=1)
         for scenario in small:
-            yield group.label, scenario["fabric"]["radix"], REPEATS, scenario
+            yield group.label, scenario["fabric"]["radix"], scenario
         for radix in LARGER:
             if radix == max(LARGER) and group.label not in ON_LARGEST:
                 continue
             workload = {"kind": "permutation", "message_packets": small[0]["workload"]["message_packets"]}
-            yield group.label, radix, 1, small[0] | {"fabric": small[0]["fabric"] | {"radix": radix}, "workload": workload}
+            yield group.label, radix, small[0] | {"fabric": small[0]["fabric"] | {"radix": radix}, "workload": workload}
 
 
 def main() -> None:
     out = csv.writer(sys.stdout, lineterminator="\n")
     out.writerow(["scheme", "hosts", "repeats", "user_s", "simulate_s", "peak_rss_mb", "data_packets", "data_hops"])
-    for label, radix, repeats, scenario in sorted(cases(), key=lambda case: case[1]):
-        user, seconds, flows, memory = zip(*(timed(scenario) for _ in range(repeats)))
+    for label, radix, scenario in sorted(cases(), key=lambda case: case[1]):
+        user, seconds, flows, memory = zip(*(timed(scenario) for _ in range(REPEATS)))
         src, dst, n = np.array(flows[0]).T
         packets, links = n.sum(), (n * Scenario.from_dict(scenario).shape.hops(src, dst)).sum()
         times = [f"{statistics.median(x):.3f}" for x in (user, seconds)]
-        out.writerow([label, radix**3 // 4, repeats, *times, f"{max(memory):.0f}", packets, links])
+        out.writerow([label, radix**3 // 4, REPEATS, *times, f"{max(memory):.0f}", packets, links])
         sys.stdout.flush()
 
 
