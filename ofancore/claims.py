@@ -12,6 +12,7 @@ import argparse
 import html
 import json
 import math
+import re
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -120,6 +121,15 @@ def evaluate(claims: dict[str, Claim], runs_of, shares_of=None) -> list[dict]:
             }
         )  # fmt: skip
     return table
+
+
+def figures_of(claim: str, own: str | None, measured: set[str], figures: dict[str, list[str]], captions: dict[str, str]) -> list[str]:
+    """Figures that speak to a claim, its `own` first: those of an experiment that its checks measure, and those whose caption names it.
+
+    `figures`: the experiments of each; `captions`: the text of each.
+    """
+    named = [x for x, of in figures.items() if x == own or measured & set(of) or re.search(rf"\b{claim}\b", captions[x])]
+    return sorted(named, key=lambda name: name != own)
 
 
 def plain_outcome(outcome: Outcome) -> dict:

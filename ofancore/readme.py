@@ -16,6 +16,7 @@ import pandas as pd
 
 from ofancore import artifact, glossary, league
 from ofancore.balancers import BALANCERS, Shape
+from ofancore.claims import figures_of
 from ofancore.cli import as_yaml, scenario_keys
 from ofancore.config import ROOT, load_config
 from ofancore.docstrings import described_in
@@ -36,8 +37,6 @@ def _pointers(balancer, radix: int) -> str:
     return f"{edge:,} / {agg:,}" if edge or agg else "0"
 
 
-# figures that speak to a claim without holding one of its checks
-SEE_ALSO = {"C3": ["fig04_convergence"], "C4": ["fig07_overload"], "C5": ["fig17_19_queue_models"]}
 VERDICT = r"^\| \*\*{}\*\* .*\| \*\*([a-z ]+)\*\* \| ([^|]*) \| [^|]* \|$"  # of a claim, and how many checks passed: `claims.markdown`
 
 
@@ -45,14 +44,14 @@ def claims() -> str:
     """Claims with the verdicts of `data/expected`, their figures, and what these cost on two cores."""
     config = load_config(ROOT / "config" / "paper.yaml", scenarios=False)
     expected = (ROOT / "data" / "expected" / "claims.md").read_text()
+    experiments_of = {name: figure.experiments for name, figure in config.figures.items()}
+    captions = {name: (ROOT / f"workflow/report/{name}.rst").read_text() for name in config.figures}
     rows = []
     for key, claim in config.claims.items():
         found = re.search(VERDICT.format(key), expected, re.MULTILINE)
         verdict = f"{found[1]} ({passed})" if (passed := found[2].strip()) else found[1]
         needed = {check.experiment for check in claim.checks}
-        figures = [claim.figure] if claim.figure else []
-        figures += [name for name, figure in config.figures.items() if name not in figures and needed & set(figure.experiments)]
-        figures += SEE_ALSO.get(key, [])
+        figures = figures_of(key, claim.figure, needed, experiments_of, captions)
         experiments = needed.union(*(config.figures[name].experiments for name in figures))
         minutes = math.ceil(sum(map(seconds, config.groups(sorted(experiments)))) / 2 / 60) if figures else ""
         rows.append([key, claim.text, verdict, ", ".join(f"`{name}`" for name in figures), minutes])

@@ -19,6 +19,7 @@ from string import Template
 
 from ofancore import docstrings
 from ofancore.balancers import BALANCERS
+from ofancore.claims import figures_of
 from ofancore.config import ROOT, Config, load_config
 from ofancore.errors import OfanError
 from ofancore.figures import ANEW, MissingRun
@@ -178,13 +179,9 @@ def page(results: Results) -> str:
     plan, claims = results.plan, results.claims["claims"] if results.claims else []
     verdicts = {c["id"]: c["verdict"] for c in claims}
     captions = {name: results.caption(name) for name in plan["figures"]}
-    # A figure speaks to a claim whose checks measure its runs, that names it, or that its caption names.
-    speaks = {key: [c["figure"]] if c["figure"] in plan["figures"] else [] for key, c in ((c["id"], c) for c in claims)}
-    for key, names in speaks.items():
-        for name, figure in plan["figures"].items():
-            shares = set(plan["claims"].get(key, [])) & set(figure["experiments"])
-            if name not in names and (shares or re.search(rf"\b{key}\b", captions[name][0] + captions[name][1])):
-                names.append(name)
+    experiments = {name: figure["experiments"] for name, figure in plan["figures"].items()}
+    texts = {name: " ".join(caption) for name, caption in captions.items()}
+    speaks = {c["id"]: figures_of(c["id"], c["figure"], set(plan["claims"].get(c["id"], [])), experiments, texts) for c in claims}
     runs, counts = runs_html(results)
     anchors = {docstrings.link(path, results.folder / "figures"): f"#{docstrings.anchor(path)}" for path in results.docs}
     config, sections, specs = None, [], []

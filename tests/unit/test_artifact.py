@@ -113,7 +113,7 @@ def test_command_runs(command, project, venv, tmp_path, capsys, monkeypatch):
             assert "config/smoke.yaml" in make(venv, "smoke", "--dry-run")
         case ["make", "figures"]:
             text = make(venv, "figures", "ARGS=--dry-run")
-            assert "Simulating granularity: ofan" in text or "Nothing to be done" in text
+            assert any(x in text for x in ("Simulating granularity: ofan", "Drawing ", "Nothing to be done"))  # by what results there are
         case ["make", "figures", setting]:
             path = setting.removeprefix("CONFIG=")
             if (ROOT / path).exists():
