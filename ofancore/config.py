@@ -61,7 +61,7 @@ class Figure(_Strict):
     """One executed notebook: SVG, PNG, HTML, numbers."""
 
     notebook: Name = Field(description="notebooks/figures/<notebook>.ipynb; several figures may share one.")
-    category: str = Field(description="The heading in the report.")
+    category: Annotated[str, Field(min_length=1, max_length=200)] = Field(description="The heading in the report.")
     experiments: Annotated[list[Name], Field(min_length=1)] = Field(description="The experiments that the notebook reads.")
     parameters: dict[Name, JsonValue] = Field({}, description="Values for the notebook's parameters cell.")
     more: list[Annotated[str, Field(pattern=r"^(_[a-z0-9_]+\.csv|\.md)$")]] = Field(

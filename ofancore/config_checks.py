@@ -16,12 +16,13 @@ from ofancore.balancers.own import Own
 from ofancore.errors import ScenarioError, brief
 from ofancore.metrics import METRICS, OF_THREE_TIERS
 from ofancore.notebook import NotebookError, declared
-from ofancore.plan import expand
+from ofancore.plan import expand, json_text
 
 if TYPE_CHECKING:
     from ofancore.config import Check, Config
 
 MOST_RUNS = 100_000  # of a scheme in an experiment
+LONGEST_PARAMETERS = 20_000  # bytes of what a notebook is given beside
 LONGEST_COMMAND = 100_000  # bytes of what a job is given on its command line, which Linux limits to 128 KiB
 SET_BY_PIPELINE = ("figure", "source")  # parameters of every notebook of a figure
 
@@ -64,6 +65,8 @@ def refuse_bad_keys(config: Config) -> None:
     for f, figure in config.figures.items():
         for i, name in enumerate(figure.experiments):
             known(f"figures.{f}.experiments.{i}", name, config.experiments, "experiments")
+        if len(set(figure.experiments)) < len(figure.experiments):  # each run would count twice
+            raise ScenarioError(f"figures.{f}.experiments", figure.experiments, "must name each experiment once")
     for c, claim in config.claims.items():
         if claim.figure is not None:
             known(f"claims.{c}.figure", claim.figure, config.figures, "figures")
@@ -94,11 +97,15 @@ def _refuse_bad_constants(at: str, varied: dict[str, list], taken: set[str], sch
 def _refuse_long_commands(config: Config) -> None:
     """The jobs of figures and claims are told by their command line which runs they read."""
     readers = {f"figures.{f}.experiments": figure.experiments for f, figure in config.figures.items()}
+    parameters = {f"figures.{f}.parameters": figure.parameters for f, figure in config.figures.items()}
     for key, experiments in {**readers, "claims": config.experiments_of_claims()}.items():
         size = sum(len(group.to_json().encode()) for group in config.groups(experiments))
         if size > LONGEST_COMMAND:
             rule = f"take {size} bytes to describe, at most {LONGEST_COMMAND} are possible: fewer schemes or shorter lists of hosts"
             raise ScenarioError(key, experiments, rule)
+    for key, values in parameters.items():
+        if (size := len(json_text(values).encode())) > LONGEST_PARAMETERS:
+            raise ScenarioError(key, values, f"take {size} bytes, at most {LONGEST_PARAMETERS} are possible")
 
 
 def _refuse_bad_figures(config: Config, root: Path) -> None:
@@ -167,7 +174,7 @@ def _refuse_runs_alike(config: Config, columns: dict[str, dict[str, list[dict]]]
             raise ScenarioError(f"figures.{f}.experiments", figure.experiments, f"must name {name}, which {figure.notebook} reads")
         names = [{"experiment": name, "label": label} for label in columns[name]]
         seeds = range(config.experiments[name].seeds or config.seeds)
-        rows = [n | point | {"seed": seed} for n in names for point in columns[name][n["label"]] for seed in seeds]
+        rows = [n | point | {"seed": point["seed"] + i} for n in names for point in columns[name][n["label"]] for i in seeds]
         league.refuse_alike(league.with_settings(pd.DataFrame(rows)), by)
 
 

@@ -69,8 +69,7 @@ WORKLOADS = {
     "permutation": "Permutation",
     "all_to_all": "All-to-all",
     "ring_all_gather": "Ring all-gather",
-    "fsdp": "FSDP2, Llama-3 405B",
-    "moe_all_to_all": "MoE, skewed",
+    "moe_all_to_all": "MoE",
 }
 # Notebooks that show each run, or each setting, by itself: the experiment that they read, and the columns that tell its runs apart.
 TOLD_APART = {"fig_paths": ("paths", ["label", "condition"]), "fig_league": ("league", ["label", *SETTING, "seed"])}
@@ -78,11 +77,20 @@ TOLD_APART = {"fig_paths": ("paths", ["label", "condition"]), "fig_league": ("le
 
 def with_settings(runs: pd.DataFrame) -> pd.DataFrame:
     """The runs (rows with the scenario's columns) with those of `SETTING`, in words."""
-    workload = runs["workload.kind"].map(lambda kind: WORKLOADS.get(kind, kind.replace("_", " ")))
+    workload = runs.apply(workload_name, axis=1)
     size = hosts(runs)
     other = size != size.mode()[0]  # a setting on a fabric of another size says so
     workload = workload.mask(other, workload + " (" + size.map("{:,}".format) + " hosts)")
     return runs.assign(workload=workload, condition=runs.apply(condition, axis=1))
+
+
+def workload_name(run) -> str:
+    """A run's workload in words."""
+    kind = run["workload.kind"]
+    if kind == "fsdp":
+        return f"FSDP2, Llama-3 {run['workload.model'].removeprefix('llama3_').upper()}"
+    skewed = kind == "moe_all_to_all" and run["workload.zipf_exponent"] > 0
+    return WORKLOADS.get(kind, kind.replace("_", " ")) + ", skewed" * skewed
 
 
 def refuse_alike(runs: pd.DataFrame, by: list[str]) -> None:
@@ -94,10 +102,17 @@ def refuse_alike(runs: pd.DataFrame, by: list[str]) -> None:
         return
     values, alike = next(iter(twins.groupby(by, sort=False)))
     keys = [key for key in alike if key.split(".")[0] in Scenario.model_fields and key not in {*by, *SETTING}]
-    values_of = {key: alike[key].unique().tolist() for key in keys}
+    values_of = {key: [_typed(x) for x in alike[key].unique().tolist()] for key in keys}
     differ = ", ".join(f"{key} {brief(found)}" for key, found in values_of.items() if len(found) > 1) or "no key"
     rule = f"{len(alike)} runs are so, of which the figure can show one; they differ in {differ}"
     raise ScenarioError(f"experiments.{alike['experiment'].iloc[0]}", dict(zip(by, values, strict=True)), rule)
+
+
+def _typed(value):
+    """A number of a table as a config has it: whole ones are no floats, and what a run lacks is None."""
+    if isinstance(value, float):
+        return None if math.isnan(value) else int(value) if value.is_integer() else value
+    return value
 
 
 def condition(run) -> str:

@@ -282,6 +282,23 @@ def test_a_figure_of_single_runs_needs_to_tell_them_apart(small, tmp_path):
     load_config(set_at(one, "experiments.paths.seeds", 1))
     with pytest.raises(ScenarioError, match=r"^figures.f.experiments = \['two'\]: must name paths, which fig_paths reads$"):
         load_config(set_at(paths, "figures.f.experiments", ["two"]))
+    ranked["experiments"]["league"] |= {"seeds": 1, "sweep": {"seed": [0, 1, 2]}}
+    load_config(ranked)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "text"),
+    [
+        ("experiments", ["one", "one"], "figures.f.experiments = ['one', 'one']: must name each experiment once"),
+        ("category", "", "figures.f.category = '': string should have at least 1 character"),
+        ("category", "c" * 201, "string should have at most 200 characters"),
+        ("parameters.fit_from", "4" * 20_000, "figures.f.parameters = {'fit_from': '4"),
+    ],
+)
+def test_a_figure_is_refused_before_its_runs_are_made(small, key, value, text):
+    with pytest.raises(ScenarioError) as refusal:
+        load_config(set_at(small, f"figures.f.{key}", value))
+    assert text in str(refusal.value)
 
 
 def test_claims_with_nothing_after_it_are_none(small, tmp_path):

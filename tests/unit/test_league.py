@@ -233,3 +233,18 @@ def test_settings_are_said_in_words():
     assert found.to_numpy().tolist() == [
         ["Permutation", "healthy"], ["halving doubling", "healthy"], ["Permutation (1,024 hosts)", "healthy"]
     ]  # fmt: skip
+
+
+def test_workloads_are_named_by_what_they_are():
+    """A model other than the paper's, and experts that are all alike, are not called what most runs are."""
+    training, experts = {"workload.kind": "fsdp", "workload.model": "llama3_8b"}, {"workload.kind": "moe_all_to_all"}
+    assert league.workload_name(training) == "FSDP2, Llama-3 8B"
+    assert league.workload_name({**experts, "workload.zipf_exponent": 0.0}) == "MoE"
+    assert league.workload_name({**experts, "workload.zipf_exponent": 1.0}) == "MoE, skewed"
+    assert league.workload_name({"workload.kind": "two_jobs"}) == "two jobs"
+
+
+def test_keys_that_differ_are_written_as_a_config_has_them():
+    runs = pd.DataFrame({"experiment": "e", "label": "ops", "balancer.labels": [65536.0, 4.0], "fabric.rate": [0.5, None]})
+    with pytest.raises(ScenarioError, match=r"they differ in balancer.labels \[65536, 4\], fabric.rate \[0.5, None\]$"):
+        league.refuse_alike(runs, ["label"])

@@ -47,5 +47,5 @@ for figure, block in CONFIG.figures.items():
         shell:
             "{PYTHON:q} workflow/scripts/draw_figure.py {input.notebook:q} --figure {params.figure}"
             " --source {params.source:q} --parameters {params.parameters:q} --out {params.notebook:q}"
-            " --category {params.category:q} --config {CONFIG_FILE:q} --inputs {input.more:q}"
+            " --category={params.category:q} --config {CONFIG_FILE:q} --inputs {input.more:q}"
             " --results {RESULTS:q} 2> {log:q}"
