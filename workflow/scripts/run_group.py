@@ -26,6 +26,9 @@ def main() -> int:
     except OfanError as error:
         print(f"{group.name}: {error}", file=sys.stderr)
         return 1
+    except MemoryError:
+        print(f"{group.name}: needs more memory than this machine gives", file=sys.stderr)
+        return 1
     except OSError as error:
         print(f"{group.name}: {error}", flush=True)  # not to the log, which lies on the same disk
         return 1
