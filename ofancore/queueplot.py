@@ -82,7 +82,9 @@ def link_maps(links: dict[str, pd.DataFrame]) -> alt.Chart:
         layers.append(base.mark_text(text="×", color=INK, fontSize=11).transform_filter("datum.dead"))
     half = alt.layer(*layers, data=data).properties(width=WIDE + 24, height=110)
     head = alt.Header(title=None, labelFontSize=11, labelPadding=4)
-    side = alt.Header(title=None, labelAngle=0, labelAlign="left", labelFontSize=11, labelPadding=8, labelLimit=160)
+    # Room beyond the text, which a browser may draw in a wider font than the one it was measured in.
+    text = {"labelFontSize": 11, "labelFontWeight": "normal", "labelLimit": 160}
+    side = alt.Header(title=None, labelAngle=0, labelAlign="left", labelPadding=20, **text)
     facets = half.facet(
         column=alt.Column("stage:N", sort=stages, header=head), row=alt.Row("scheme:N", sort=names, header=side), spacing=10
     )
