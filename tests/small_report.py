@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import altair as alt
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -78,10 +79,13 @@ def drawn(folder: Path) -> dict:
     # As wide as two panels, and too wide for a phone.
     league = charts.figure([in_a_row([*heats, *costs]), in_a_row([heats[0], *costs])], "A league", "made up", columns=2)
     described = one.assign(described_in=[described_in(x) for x in one["label"]])
+    marks_of = alt.Chart(pd.DataFrame({"who": ["a simulator", "another"], "us": [1, 2], "scheme": "OPS (host random)"}))
+    colour = alt.Color("scheme:N", scale=alt.Scale(range=[palette.style("ops").colour]), legend=None)
+    key = marks_of.mark_point(filled=True).encode(x="us:Q", shape="who:N", color=colour)  # its legend has no colour
     return {
         "lines_f": (charts.figure(panels, "Queues grow\nwith the message", ["made up", "3 seeds"]), many),
         "dots_f": (charts.figure(dots, "Ofan < OPS", "made up"), one),
-        "rows_f": (charts.figure([charts.rows(choices, "choice", queue)], "A choice moves it", "made up"), choices),
+        "rows_f": (charts.figure([charts.rows(choices, "choice", queue), key], "A choice moves it", "made up"), choices),
         "heat_f": (league.add_params(choice(QUANTITIES)), pd.concat([described.assign(n=n) for n in range(20)])),
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import time
 from pathlib import Path
 
@@ -299,6 +300,14 @@ def test_the_dark_page_has_dark_charts(at):
     assert ground == "rgb({}, {}, {})".format(*(int(DARK["ground"][i : i + 2], 16) for i in (1, 3, 5)))
     fills = at.run("[...document.querySelectorAll('#lines_f svg text')].map(t => t.getAttribute('fill'))")
     assert min(palette.contrast(fill, DARK["ground"]) for fill in fills if fill.startswith("#")) >= palette.READABLE
+    at.until("[...document.querySelectorAll('article.figure')].every(f => f.dataset.drawn.endsWith(' dark'))")
+    # keys too, whose marks may stand for no colour; what a mark is filled with may be a name
+    found = at.run(
+        "[...document.querySelectorAll('.chart svg .mark-symbol path')].flatMap(p => [getComputedStyle(p).fill, getComputedStyle(p).stroke])"
+    )
+    inks = {re.sub(r"rgb\((\d+), (\d+), (\d+)\)", lambda c: "#" + bytes(map(int, c.groups())).hex(), ink) for ink in found}
+    seen = [ink for ink in inks if ink.startswith("#") and ink != DARK["ground"]]
+    assert min(palette.contrast(ink, DARK["ground"]) for ink in seen) >= 3, inks
     # numbers on cells that are coloured by value keep their ink
     inks = (
         "[...document.querySelectorAll('#heat_f .mark-text text')].map(t => t.getAttribute('fill')).filter((v, i, a) => a.indexOf(v) === i)"
