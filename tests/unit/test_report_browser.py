@@ -303,7 +303,7 @@ def test_the_dark_page_has_dark_charts(at):
     at.until("[...document.querySelectorAll('article.figure')].every(f => f.dataset.drawn.endsWith(' dark'))")
     # keys too, whose marks may stand for no colour; what a mark is filled with may be a name
     found = at.run(
-        "[...document.querySelectorAll('.chart svg .mark-symbol path')].flatMap(p => [getComputedStyle(p).fill, getComputedStyle(p).stroke])"
+        "[...document.querySelectorAll('.chart svg .mark-symbol path')].map(p => getComputedStyle(p)).flatMap(s => [s.fill, s.stroke])"
     )
     inks = {re.sub(r"rgb\((\d+), (\d+), (\d+)\)", lambda c: "#" + bytes(map(int, c.groups())).hex(), ink) for ink in found}
     seen = [ink for ink in inks if ink.startswith("#") and ink != DARK["ground"]]
