@@ -151,10 +151,12 @@ async function chartOf(spec) {
   }
   spec.params = spec.params.map((param) => (param.name === "hidden" ? { ...param, value: hidden() } : param));
   const config = dark ? repaint(DATA.config, DATA.dark.marks) : DATA.config;
+  // One picture to readers of screens, not thousands of marks (aria); panels keep their names, which `pin` finds them by.
   const { view, finalize } = await vegaEmbed(element, dark ? darkened(spec) : spec, {
     mode: "vega-lite", renderer: "svg", actions: false, defaultStyle: false, tooltip: showTip,
-    config: { ...config, font: FONT, background: "transparent" },
+    config: { ...config, font: FONT, background: "transparent", aria: false, mark: { ...config.mark, aria: false } },
   });
+  for (const name of ["role", "aria-roledescription", "aria-label"]) view.container().removeAttribute(name);
   const controls = all("form.vega-bindings", element); // they stand apart: the element is a picture to readers of screens
   controls.forEach((form) => form.remove());
   return { element, controls, views: [view], finalize, width: Number(element.querySelector("svg").getAttribute("width")) };

@@ -393,6 +393,9 @@ def test_readers_of_screens_find_their_way(at):
     charts = [value(n, "name") for n in nodes if value(n, "role") == "image" and (value(n, "name") or "").startswith("Chart")]
     assert charts[0] == "Chart: Queues grow with the message. Its values are in the table below."
     assert len(charts) == len(FIGURES)
+    # a picture has no parts: what is left of them are panels and their titles
+    told = "[...document.querySelectorAll('.chart [aria-label]')].filter(m => !m.closest('[aria-hidden]')).map(m => m.ariaLabel)"
+    assert [part for part in at.run(told) if part != "names of the rows" and not part.startswith("Title text")] == []
     pressed = [n for n in nodes if any(p["name"] == "pressed" for p in n.get("properties", []))]
     assert len(pressed) == 4 + 3 + 4  # schemes, categories, families
 
