@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from ofancore import charts, claims, palette, theme
 from ofancore.balancers import BALANCERS
 from ofancore.charts import Axis
+from ofancore.report_charts import spec_in
 
 
 @pytest.fixture
@@ -200,6 +201,15 @@ def x_scales(spec) -> list[dict]:
     return own + [s for part in spec.values() for s in x_scales(part)]
 
 
+def test_a_figures_own_page_has_a_title_and_a_language(tmp_path, table):
+    chart = charts.figure([charts.dots(table[table["m"] == 64], Axis("queue"))], "Ofan < OPS </script>,\nand so on", "made up")
+    page = charts.save(chart, "one", tmp_path)[2].read_text()
+    assert page.startswith('<!DOCTYPE html>\n<html lang="en">')
+    assert "<title>one: Ofan &lt; OPS &lt;/script&gt;,</title>" in page
+    assert page.count("</script>") == 2  # nothing in the chart ends a script
+    assert spec_in(page) == json.loads(json.dumps(chart.to_dict()))
+
+
 def test_saved_files_are_complete_offline_and_repeatable(tmp_path, table):
     chart = charts.figure([charts.lines(table, "m", Axis("m", log=True), Axis("q"))], "A finding\nin two lines", "a set-up")
     svg, png, html = charts.save(chart, "one", tmp_path)
@@ -207,9 +217,9 @@ def test_saved_files_are_complete_offline_and_repeatable(tmp_path, table):
     assert png.read_bytes().startswith(b"\x89PNG")
     page = html.read_text()
     assert not re.findall(r"""(?:src|href)=["']https?://""", page)
-    again = charts.save(chart, "two", tmp_path)
+    assert sorted(p.name for p in tmp_path.iterdir()) == [f"one.{s}" for s in ("html", "png", "svg")]
+    again = charts.save(chart, "one", tmp_path / "again")
     assert [f.read_bytes() for f in (svg, png, html)] == [f.read_bytes() for f in again]
-    assert sorted(p.name for p in tmp_path.iterdir()) == [f"{n}.{s}" for n in ("one", "two") for s in ("html", "png", "svg")]
 
 
 def test_setup_names_hosts_rate_and_seeds():

@@ -400,6 +400,17 @@ def test_readers_of_screens_find_their_way(at):
     assert len(pressed) == 4 + 3 + 4  # schemes, categories, families
 
 
+def test_a_figures_own_page_is_a_named_picture(opened, file):
+    opened.problems.clear()
+    opened.open(file.parents[1] / "figures/lines_f.html")
+    opened.until("document.querySelector('[role=img]')")
+    assert opened.run("document.title") == "lines_f: Queues grow"
+    nodes = [n for n in opened("Accessibility.getFullAXTree")["nodes"] if not n["ignored"]]
+    assert [n["name"]["value"] for n in nodes if n["role"]["value"] == "image"] == ["Chart: Queues grow with the message"]
+    assert not [n for n in nodes if n["role"]["value"].lower().startswith("graphics")]
+    assert opened.problems == []
+
+
 def test_without_scripts_there_are_pictures_and_all_claims(opened, file):
     opened.prefer(prefers_color_scheme="light")
     opened("Emulation.setScriptExecutionDisabled", value=True)
