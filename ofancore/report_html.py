@@ -129,7 +129,7 @@ def filters_html(results) -> str:
 <button type="button" id="all" aria-label="all schemes">all</button>
 <button type="button" id="none" aria-label="no scheme">none</button></p>
 {families}</div>
-<p><button type="button" id="reset">Show everything</button></p>"""
+<p><button type="button" id="reset">Clear all filters</button></p>"""
 
 
 def list_html(plan: dict, headings: dict[str, str]) -> str:

@@ -140,6 +140,29 @@ def test_figures_are_found_by_category_experiment_and_words(at):
     assert at.run(SHOWN) == FIGURES
 
 
+def test_where_no_figure_matches_a_sentence_says_so_and_a_key_clears_the_filters(at):
+    nothing = "document.getElementById('nothing')"
+    assert at.run(f"{nothing}.hidden")
+    click(at, '[data-category="Points"]')
+    click(at, scheme("Ofan"))
+    choose = "(() => {{ const e = document.getElementById('{0}'); e.value = '{1}'; e.dispatchEvent(new Event('{2}')) }})()"
+    at.run(choose.format("experiment", "sweep", "change"))
+    assert at.run(f"{nothing}.hidden")
+    at.run(choose.format("text", "no such words", "input"))
+    assert at.run(SHOWN) == []
+    said = at.run(f"{nothing}.checkVisibility() && {nothing}.querySelector('p').textContent")
+    assert said == "No figure matches the text “no such words”, experiment sweep, 2 of 3 categories, 3 of 4 schemes."
+    at.run("document.getElementById('reset').focus()")  # the one beside the filters; the next stop is this one
+    assert at.run("document.activeElement.textContent") == "Clear all filters"
+    at.press("Tab", 9)
+    assert at.run(f"document.activeElement === {nothing}.querySelector('button')")
+    at.press("Enter", 13, "\r")
+    assert at.run(SHOWN) == FIGURES
+    assert at.run(f"{nothing}.hidden && document.activeElement.id") == "shown"
+    assert at.run("document.getElementById('count').textContent") == "4 of 4 figures, 4 of 4 schemes"
+    assert at.run("document.getElementById('text').value + document.getElementById('experiment').value") == ""
+
+
 def test_a_link_to_a_figure_that_is_filtered_out_brings_it_back(at):
     click(at, '[data-category="League"]')
     assert "heat_f" not in at.run(SHOWN)
