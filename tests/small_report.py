@@ -62,7 +62,7 @@ def drawn(folder: Path) -> dict:
     palette.know(PLAN["names"])
     many, one = table(), table(over=(64,))
     laws = pd.DataFrame({"m": [64, 1024], "y": [8.0, 32.0], "law": "a law"})
-    message, queue = Axis("message (packets)", log=True), Axis("queue (packets)", log=True)
+    message, queue = Axis("message (packets)", log=True, ticks=tuple(range(64, 1025, 32))), Axis("queue (packets)", log=True)
     panels = [charts.lines(many, "m", message, queue, laws, panel=f"Panel {i}") for i in (1, 2)]
     panels[1] = panels[1] + charts.vertical(message.over([64, 1024]), 256, "a rule")
     marks = ((10.0, 20.0, "a band"), (30.0, 30.0, "a line"))

@@ -191,6 +191,23 @@ def test_values_to_compare_with_are_drawn_and_within_the_axis(table):
         assert all(low <= 16 and high >= 52 for low, high in limits)
 
 
+@pytest.mark.parametrize("log", [False, True])
+def test_texts_of_close_marks_stand_on_opposite_sides(table, log):
+    """Whatever a panel's width: the one ends where its band does, the other begins at its line."""
+    axis = Axis("q", log=log, limits=(1, 1000))
+
+    def places(*marks):
+        texts = [text.to_dict() for text in charts.marked(axis, marks)[1]]
+        return [(text["mark"]["align"], text["encoding"]["x"]["field"]) for text in texts]
+
+    band, line = (16.0, 39.0, "v3: 16-39"), (52.0, 52.0, "v2: 52")
+    assert places(band, line) == [("right", "high"), ("left", "low")]
+    assert places(line, band) == [("left", "low"), ("right", "high")]
+    assert places(band) == [("center", "middle")]
+    assert places(line) == [("left", "middle")]
+    assert places(band, (900.0, 900.0, "far")) == [("center", "middle"), ("left", "middle")]
+
+
 def x_scales(spec) -> list[dict]:
     """All scales of x in a chart."""
     if isinstance(spec, list):

@@ -367,6 +367,22 @@ def test_a_narrow_screen_scrolls_charts_and_not_the_page(at, width):
         assert words(at, "dots_f").count("ECMP") == 0
 
 
+GAPS = """[...document.querySelectorAll('#lines_f .role-axis-label')].flatMap(axis => {
+    const seen = [...axis.querySelectorAll('text')].filter(t => Number(t.getAttribute('opacity') ?? 1) > 0);
+    const boxes = seen.map(t => t.getBoundingClientRect());
+    const inARow = boxes.length > 1 && boxes.every(b => Math.abs(b.top - boxes[0].top) < 1);
+    return inARow ? boxes.sort((a, b) => a.left - b.left).slice(1).map((b, i) => b.left - boxes[i].right) : [] })"""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_labels_of_ticks_do_not_touch(at, width):
+    at.resize(width, 800, phone=width < 700)
+    at.until(DRAWN)
+    gaps = at.run(GAPS)
+    assert len(gaps) > 4
+    assert min(gaps) > 4
+
+
 def test_rows_of_panels_go_below_each_other_where_they_do_not_fit(at):
     rows = "new Set([...document.querySelectorAll('#heat_f .chart svg text')].filter(t => t.textContent === 'Ofan').map(t =>"
     rows += " Math.round(t.getBoundingClientRect().top))).size"
