@@ -73,6 +73,13 @@ def schemes_in(spec: dict, known) -> list[str]:
     return [name for name in known if name in drawn]
 
 
+def colours_in(spec: dict) -> set[str]:
+    """Colours that a chart gives to names: of schemes, of simulators. Those of values, from which cells take theirs, are none of them."""
+    coded = (node.get("encoding", {}).get("color", {}) for node, _ in nodes(spec))
+    ranges = (color.get("scale", {}).get("range") for color in coded if color.get("type") == "nominal" and color.get("scale"))
+    return {c for colours in ranges if isinstance(colours, list) for c in colours if re.fullmatch("#[0-9a-fA-F]{6}", c)}
+
+
 def lightened(colour: str, least: float = SEEN) -> str:
     """The colour as it is on the page's dark ground."""
     return palette.lightened(colour, DARK["ground"], least)

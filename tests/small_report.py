@@ -80,7 +80,7 @@ def drawn(folder: Path) -> dict:
     league = charts.figure([in_a_row([*heats, *costs]), in_a_row([heats[0], *costs])], "A league", "made up", columns=2)
     described = one.assign(described_in=[described_in(x) for x in one["label"]])
     marks_of = alt.Chart(pd.DataFrame({"who": ["a simulator", "another"], "us": [1, 2], "scheme": "OPS (host random)"}))
-    colour = alt.Color("scheme:N", scale=alt.Scale(range=[palette.style("ops").colour]), legend=None)
+    colour = alt.Color("scheme:N", scale=alt.Scale(range=["#08306b"]), legend=None)
     key = marks_of.mark_point(filled=True).encode(x="us:Q", shape="who:N", color=colour)  # its legend has no colour
     return {
         "lines_f": (charts.figure(panels, "Queues grow\nwith the message", ["made up", "3 seeds"]), many),
