@@ -196,6 +196,6 @@ def table_html(name: str, results) -> str:
         f'<details class="data"><summary>Show as table ({len(rows)} rows)</summary>'
         f'<p>{more} <a href="../tables/{name}.csv">{name}.csv</a>.</p>'
         f'<div class="box" role="region" tabindex="0" aria-label="Table of {name}"><table>'
-        f"<caption>{e(caption(name, head, rows, of, along))}</caption>"
+        f"<caption><span>{e(caption(name, head, rows, of, along))}</span></caption>"
         f"<thead><tr>{columns}</tr></thead><tbody>{''.join(lines)}</tbody></table></div></details>"
     )

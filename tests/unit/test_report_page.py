@@ -224,7 +224,7 @@ def test_tables_say_quantity_and_unit_and_numbers_stand_to_the_right(text):
     tables = text.split('<details class="data">')[1:]
     assert len(tables) == len(small_report.PLAN["figures"])
     table = next(t for t in tables if 'aria-label="Table of lines_f"' in t)
-    assert "<table><caption>lines_f by scheme: queue (packets). Means over seeds, with their 95% intervals.</caption>" in table
+    assert "<table><caption><span>lines_f by scheme: queue (packets). Means over seeds, with their 95% intervals.</span></caption>" in table
     heads = re.findall(r'<th scope="col"( class="n")?>(.*?)</th>', table)
     assert [words for _, words in heads][:5] == ["scheme", "m", "mean: queue (packets)", "95% from", "95% to"]
     assert [bool(right) for right, _ in heads] == [False, *[True] * 6]
