@@ -6,6 +6,7 @@ every mark has a tooltip; in the HTML version a click isolates a scheme and a do
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 
@@ -151,22 +152,38 @@ def lines(
 
 
 Mark = tuple[float, float, str]  # from, to, text: a band, or a dashed line where both are the same
+NARROW, LETTER = 130, 5.5  # pixels: the narrowest panel that the report's page makes, and a letter of a mark's text
 
 
 def marked(axis: Axis, marks: tuple[Mark, ...]) -> tuple[list, list]:
-    """Values to compare with on an x axis that has limits: (bands and lines to lay below the marks, their texts above the panel)."""
+    """Values to compare with on an x axis that has limits: (bands and lines to lay below the marks, their texts above the panel).
+
+    The texts of two that are close stand to the left of the one and to the right of the other, so that no panel is too narrow for them.
+    """
+
+    def middle(mark: Mark) -> float:
+        return math.sqrt(mark[0] * mark[1]) if axis.log else (mark[0] + mark[1]) / 2
+
+    def close(a: Mark, b: Mark) -> bool:
+        return axis.pixel(middle(b), NARROW) - axis.pixel(middle(a), NARROW) < LETTER * (len(a[2]) + len(b[2])) / 2
+
+    ordered, places = sorted(marks, key=middle), {}  # mark -> (which end of its text stands at x, x, pixels to the right)
+    for a, b in itertools.pairwise(ordered):
+        if close(a, b):
+            places[a], places[b] = ("right", "high", 0), ("left", "low", 0)
     below, above = [], []
     for low, high, text in marks:
         band = low < high
-        middle = math.sqrt(low * high) if axis.log else (low + high) / 2
-        mark = alt.Chart(pd.DataFrame({"low": [low], "high": [high], "middle": [middle], "text": [text]}))
+        at = (low, high, text)
+        mark = alt.Chart(pd.DataFrame({"low": [low], "high": [high], "middle": [middle(at)], "text": [text]}))
         x = axis.encode(alt.X, "low")
         if band:
             below.append(mark.mark_rect(color=FAINT, opacity=0.18).encode(x=x, x2="high:Q"))
         else:
             below.append(mark.mark_rule(color=INK, strokeDash=[3, 3], strokeWidth=1).encode(x=x))
-        words = mark.mark_text(color=INK, align="center" if band else "left", dx=0 if band else -3, dy=-6, baseline="bottom", fontSize=10.5)
-        above.append(words.encode(x=axis.encode(alt.X, "middle"), y=alt.value(0), text="text:N"))
+        align, end, dx = places.get(at, ("center", "middle", 0) if band else ("left", "middle", -3))
+        words = mark.mark_text(color=INK, align=align, dx=dx, dy=-6, baseline="bottom", fontSize=10.5)
+        above.append(words.encode(x=axis.encode(alt.X, end), y=alt.value(0), text="text:N"))
     return below, above
 
 

@@ -37,7 +37,7 @@ def adapted(spec: dict, anchors: dict[str, str] | None = None) -> tuple[dict, di
     for row in (row for rows in spec.get("datasets", {}).values() for row in rows if anchors and row.get("href")):
         row["href"] = anchors.get(row["href"], row["href"])
     named = {name for name, rows in spec.get("datasets", {}).items() if any("scheme" in row for row in rows)}
-    for node, data in _nodes(spec):
+    for node, data in nodes(spec):
         if "mark" in node and data in named:
             node["transform"] = [{"filter": HIDDEN}, *node.get("transform", [])]
         rows = _rows(node)
@@ -46,21 +46,21 @@ def adapted(spec: dict, anchors: dict[str, str] | None = None) -> tuple[dict, di
     return spec, title if isinstance(title, dict) else {"text": title}
 
 
-def _nodes(node: dict, data: str | None = None) -> Iterator[tuple[dict, str | None]]:
+def nodes(node: dict, data: str | None = None) -> Iterator[tuple[dict, str | None]]:
     """Every view of a specification with the name of the data that it draws."""
     data = node.get("data", {}).get("name", data)
     yield node, data
     for key in ("concat", "hconcat", "vconcat", "layer"):
         for child in node.get(key, []):
-            yield from _nodes(child, data)
+            yield from nodes(child, data)
     if "spec" in node:  # of a facet
-        yield from _nodes(node["spec"], data)
+        yield from nodes(node["spec"], data)
 
 
 def _rows(panel: dict) -> int:
     """How many schemes have a row of their own in a panel."""
     found = 0
-    for node, _ in _nodes(panel) if "layer" in panel or "mark" in panel else ():
+    for node, _ in nodes(panel) if "layer" in panel or "mark" in panel else ():
         y = node.get("encoding", {}).get("y", {})
         if y.get("field") == "scheme" and isinstance(y.get("sort"), list):
             found = max(found, len(y["sort"]))
@@ -71,6 +71,13 @@ def schemes_in(spec: dict, known) -> list[str]:
     """Names of the schemes that a chart draws."""
     drawn = {str(row["scheme"]) for rows in spec.get("datasets", {}).values() for row in rows if "scheme" in row}
     return [name for name in known if name in drawn]
+
+
+def colours_in(spec: dict) -> set[str]:
+    """Colours that a chart gives to names: of schemes, of simulators. Those of values, from which cells take theirs, are none of them."""
+    coded = (node.get("encoding", {}).get("color", {}) for node, _ in nodes(spec))
+    ranges = (color.get("scale", {}).get("range") for color in coded if color.get("type") == "nominal" and color.get("scale"))
+    return {c for colours in ranges if isinstance(colours, list) for c in colours if re.fullmatch("#[0-9a-fA-F]{6}", c)}
 
 
 def lightened(colour: str, least: float = SEEN) -> str:

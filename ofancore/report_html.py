@@ -8,8 +8,9 @@ import re
 
 from ofancore import docstrings
 from ofancore.claims import CLASSES, band, measured, subject
-from ofancore.palette import FAMILIES, Style, name_of
+from ofancore.palette import FAMILIES, Style
 from ofancore.report_charts import lightened, schemes_in
+from ofancore.report_table import table_html
 
 VERDICTS = {  # class -> (colour on light, on dark, mark)
     "reproduced": ("#00664b", "#5fc9a6", "✓"), "yes": ("#00664b", "#5fc9a6", "✓"),
@@ -27,8 +28,6 @@ SWATCHES = {  # markers of eight pixels in the middle of a swatch
     "triangle-right": '<path d="M17.2 6 9.6 1.8v8.4z"/>',
     "cross": '<path d="M11.6 2h2.8v2.6H17v2.8h-2.6V10h-2.8V7.4H9V4.6h2.6z"/>',
 }
-DESCRIBED = "described_in"  # column of a table: the file of the checkout that describes the scheme
-TABLE_ROWS = 60  # of a figure's table that are shown; the rest is in its file
 
 e = html.escape
 
@@ -130,7 +129,7 @@ def filters_html(results) -> str:
 <button type="button" id="all" aria-label="all schemes">all</button>
 <button type="button" id="none" aria-label="no scheme">none</button></p>
 {families}</div>
-<p><button type="button" id="reset">Show everything</button></p>"""
+<p><button type="button" id="reset">Clear all filters</button></p>"""
 
 
 def list_html(plan: dict, headings: dict[str, str]) -> str:
@@ -140,32 +139,6 @@ def list_html(plan: dict, headings: dict[str, str]) -> str:
         for category in categories_of(plan)
         for name, figure in plan["figures"].items()
         if figure["category"] == category
-    )
-
-
-def table_html(name: str, results) -> str:
-    """The table that a figure draws, folded up and cut where it is long. Rows carry their scheme, for the filter. The scheme's name leads
-    to its docstring in the page, the path of the file that describes it to the file."""
-    head, *rows = results.table(name) or [[]]
-    label = head.index("label") if "label" in head else None
-    described = head.index(DESCRIBED) if DESCRIBED in head else None
-    lines = []
-    for row in rows[:TABLE_ROWS]:
-        cells = [e(name_of(value) if i == label else value) for i, value in enumerate(row)]
-        of = f' data-of-scheme="{cells[label]}"' if label is not None else ""
-        if described is not None and row[described]:
-            path = row[described]
-            cells[described] = f'<a href="{e(docstrings.link(path, results.folder / "report"))}">{e(path)}</a>'
-            if label is not None and path in results.docs:
-                cells[label] = f'<a href="#{docstrings.anchor(path)}">{cells[label]}</a>'
-        lines.append(f"<tr{of}>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
-    columns = "".join(f'<th scope="col">{e("scheme" if i == label else c)}</th>' for i, c in enumerate(head))
-    more = f"The first {TABLE_ROWS}; all are in" if len(rows) > TABLE_ROWS else "Also as"
-    return (
-        f'<details class="data"><summary>Show as table ({len(rows)} rows)</summary>'
-        f'<p>{more} <a href="../tables/{name}.csv">{name}.csv</a>.</p>'
-        f'<div class="box" role="region" tabindex="0" aria-label="Table of {name}"><table><thead><tr>{columns}</tr></thead>'
-        f"<tbody>{''.join(lines)}</tbody></table></div></details>"
     )
 
 

@@ -27,7 +27,7 @@ from ofancore.files import write_file
 from ofancore.palette import STYLES, Style, know, name_of, style
 from ofancore.provenance import embedded, report_record
 from ofancore.reading import parse_json
-from ofancore.report_charts import DARK, LIGHT, adapted, dark_colours, schemes_in, spec_in
+from ofancore.report_charts import DARK, LIGHT, adapted, colours_in, dark_colours, schemes_in, spec_in
 from ofancore.report_html import (
     VERDICTS,
     categories_of,
@@ -198,6 +198,7 @@ def page(results: Results) -> str:
             told = {key: verdicts[key] for key, figures in speaks.items() if name in figures}
             shown.append(figure_html(name, results, title, captions[name], told, counts))
         sections.append(f'<section class="category" aria-label="{e(category)}"><h3>{e(category)}</h3>{"".join(shown)}</section>')
+    colours = {s.colour for s in results.known.values()}.union(*map(colours_in, results.specs.values()))
     title, introduction = results.caption("workflow")
     values = {
         "title": title,
@@ -212,7 +213,7 @@ def page(results: Results) -> str:
         "docs": docs_html(results),
         "runs": runs,
         "specs": "\n".join(specs),
-        "data": as_script({"config": config or {}, "dark": dark_colours(s.colour for s in results.known.values())}),
+        "data": as_script({"config": config or {}, "dark": dark_colours(colours)}),
         "vega": scripts().replace("</script", "<\\/script"),
         "charts": (PARTS / "charts.js").read_text(),
         "script": (PARTS / "page.js").read_text(),

@@ -34,7 +34,7 @@ def theme() -> alt.theme.ThemeConfig:
                 "titlePadding": 8, "tickSize": 4, "labelOverlap": "greedy",
             },
             "header": {"labelFontSize": 12, "labelColor": INK, "titleFontSize": 12, "labelFontWeight": "bold"},
-            "legend": {**text, "symbolSize": 60, "orient": "bottom"},
+            "legend": {**text, "symbolSize": 60, "orient": "bottom", "symbolBaseFillColor": INK, "symbolBaseStrokeColor": INK},
             "text": {"font": FONT, "fontSize": 11},
             "concat": {"spacing": 28},
         }

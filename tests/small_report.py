@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import altair as alt
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -61,7 +62,7 @@ def drawn(folder: Path) -> dict:
     palette.know(PLAN["names"])
     many, one = table(), table(over=(64,))
     laws = pd.DataFrame({"m": [64, 1024], "y": [8.0, 32.0], "law": "a law"})
-    message, queue = Axis("message (packets)", log=True), Axis("queue (packets)", log=True)
+    message, queue = Axis("message (packets)", log=True, ticks=tuple(range(64, 1025, 32))), Axis("queue (packets)", log=True)
     panels = [charts.lines(many, "m", message, queue, laws, panel=f"Panel {i}") for i in (1, 2)]
     panels[1] = panels[1] + charts.vertical(message.over([64, 1024]), 256, "a rule")
     marks = ((10.0, 20.0, "a band"), (30.0, 30.0, "a line"))
@@ -78,10 +79,13 @@ def drawn(folder: Path) -> dict:
     # As wide as two panels, and too wide for a phone.
     league = charts.figure([in_a_row([*heats, *costs]), in_a_row([heats[0], *costs])], "A league", "made up", columns=2)
     described = one.assign(described_in=[described_in(x) for x in one["label"]])
+    marks_of = alt.Chart(pd.DataFrame({"who": ["a simulator", "another"], "us": [1, 2], "scheme": "OPS (host random)"}))
+    colour = alt.Color("scheme:N", scale=alt.Scale(range=["#08306b"]), legend=None)
+    key = marks_of.mark_point(filled=True).encode(x="us:Q", shape="who:N", color=colour)  # its legend has no colour
     return {
         "lines_f": (charts.figure(panels, "Queues grow\nwith the message", ["made up", "3 seeds"]), many),
         "dots_f": (charts.figure(dots, "Ofan < OPS", "made up"), one),
-        "rows_f": (charts.figure([charts.rows(choices, "choice", queue)], "A choice moves it", "made up"), choices),
+        "rows_f": (charts.figure([charts.rows(choices, "choice", queue), key], "A choice moves it", "made up"), choices),
         "heat_f": (league.add_params(choice(QUANTITIES)), pd.concat([described.assign(n=n) for n in range(20)])),
     }
 

@@ -6,6 +6,7 @@ const DATA = JSON.parse(byId("data").textContent);
 const FONT = '"Liberation Sans", Arial, Helvetica, sans-serif';
 const LEAST_PANEL = 130; // pixels; on a narrower screen the chart is scrolled
 const NARROWED = 0.7; // panels side by side are made narrower down to this; more, and they go below each other
+const APART = 5; // pixels between labels of an axis; of those that are closer some are left out
 const SHRUNK = 0.85; // a chart that is still a little too wide is made smaller as a whole, down to this; more, and it is scrolled
 const PHONE = 500; // pixels; on a narrower screen legends have one column and titles of panels are broken
 const is = (button) => button.getAttribute("aria-pressed") === "true";
@@ -151,10 +152,13 @@ async function chartOf(spec) {
   }
   spec.params = spec.params.map((param) => (param.name === "hidden" ? { ...param, value: hidden() } : param));
   const config = dark ? repaint(DATA.config, DATA.dark.marks) : DATA.config;
+  // One picture to readers of screens, not thousands of marks (aria); panels keep their names, which `pin` finds them by.
+  const marks = { mark: { ...config.mark, aria: false }, axis: { ...config.axis, labelSeparation: APART } };
   const { view, finalize } = await vegaEmbed(element, dark ? darkened(spec) : spec, {
     mode: "vega-lite", renderer: "svg", actions: false, defaultStyle: false, tooltip: showTip,
-    config: { ...config, font: FONT, background: "transparent" },
+    config: { ...config, font: FONT, background: "transparent", aria: false, ...marks },
   });
+  for (const name of ["role", "aria-roledescription", "aria-label"]) view.container().removeAttribute(name);
   const controls = all("form.vega-bindings", element); // they stand apart: the element is a picture to readers of screens
   controls.forEach((form) => form.remove());
   return { element, controls, views: [view], finalize, width: Number(element.querySelector("svg").getAttribute("width")) };

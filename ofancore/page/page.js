@@ -111,6 +111,11 @@ function filter() {
     press(button, states.every(Boolean) ? true : states.some(Boolean) ? "mixed" : false);
   }
   for (const { views } of drawn.values()) for (const view of views) view.signal("hidden", [...gone]).resize().run();
+  const some = (buttons, what) => buttons.every(is) ? [] : [`${buttons.filter(is).length} of ${buttons.length} ${what}`];
+  const asked = [words.length ? [`the text “${byId("text").value.trim()}”`] : [], experiment ? ["experiment " + experiment] : [],
+    some(categories, "categories"), some(toggles, "schemes")].flat();
+  byId("nothing").hidden = shown > 0;
+  byId("nothing").firstElementChild.textContent = `No figure matches ${asked.join(", ")}.`;
   byId("count").textContent = `${shown} of ${figures.length} figures, ${toggles.length - gone.size} of ${toggles.length} schemes`;
   redrawSeen();
 }
@@ -148,6 +153,7 @@ for (const [id, on] of [["all", true], ["none", false]]) {
   byId(id).addEventListener("click", () => { for (const button of toggles) press(button, on); filter(); });
 }
 byId("reset").addEventListener("click", reset);
+byId("nothing").lastElementChild.addEventListener("click", () => { reset(); byId("shown").focus(); }); // the button is gone
 byId("text").addEventListener("input", filter);
 byId("experiment").addEventListener("change", filter);
 addEventListener("hashchange", goTo);

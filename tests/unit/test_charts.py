@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from ofancore import charts, claims, palette, theme
 from ofancore.balancers import BALANCERS
 from ofancore.charts import Axis
+from ofancore.report_charts import spec_in
 
 
 @pytest.fixture
@@ -190,6 +191,23 @@ def test_values_to_compare_with_are_drawn_and_within_the_axis(table):
         assert all(low <= 16 and high >= 52 for low, high in limits)
 
 
+@pytest.mark.parametrize("log", [False, True])
+def test_texts_of_close_marks_stand_on_opposite_sides(table, log):
+    """Whatever a panel's width: the one ends where its band does, the other begins at its line."""
+    axis = Axis("q", log=log, limits=(1, 1000))
+
+    def places(*marks):
+        texts = [text.to_dict() for text in charts.marked(axis, marks)[1]]
+        return [(text["mark"]["align"], text["encoding"]["x"]["field"]) for text in texts]
+
+    band, line = (16.0, 39.0, "v3: 16-39"), (52.0, 52.0, "v2: 52")
+    assert places(band, line) == [("right", "high"), ("left", "low")]
+    assert places(line, band) == [("left", "low"), ("right", "high")]
+    assert places(band) == [("center", "middle")]
+    assert places(line) == [("left", "middle")]
+    assert places(band, (900.0, 900.0, "far")) == [("center", "middle"), ("left", "middle")]
+
+
 def x_scales(spec) -> list[dict]:
     """All scales of x in a chart."""
     if isinstance(spec, list):
@@ -200,6 +218,15 @@ def x_scales(spec) -> list[dict]:
     return own + [s for part in spec.values() for s in x_scales(part)]
 
 
+def test_a_figures_own_page_has_a_title_and_a_language(tmp_path, table):
+    chart = charts.figure([charts.dots(table[table["m"] == 64], Axis("queue"))], "Ofan < OPS </script>,\nand so on", "made up")
+    page = charts.save(chart, "one", tmp_path)[2].read_text()
+    assert page.startswith('<!DOCTYPE html>\n<html lang="en">')
+    assert "<title>one: Ofan &lt; OPS &lt;/script&gt;,</title>" in page
+    assert page.count("</script>") == 2  # nothing in the chart ends a script
+    assert spec_in(page) == json.loads(json.dumps(chart.to_dict()))
+
+
 def test_saved_files_are_complete_offline_and_repeatable(tmp_path, table):
     chart = charts.figure([charts.lines(table, "m", Axis("m", log=True), Axis("q"))], "A finding\nin two lines", "a set-up")
     svg, png, html = charts.save(chart, "one", tmp_path)
@@ -207,9 +234,9 @@ def test_saved_files_are_complete_offline_and_repeatable(tmp_path, table):
     assert png.read_bytes().startswith(b"\x89PNG")
     page = html.read_text()
     assert not re.findall(r"""(?:src|href)=["']https?://""", page)
-    again = charts.save(chart, "two", tmp_path)
+    assert sorted(p.name for p in tmp_path.iterdir()) == [f"one.{s}" for s in ("html", "png", "svg")]
+    again = charts.save(chart, "one", tmp_path / "again")
     assert [f.read_bytes() for f in (svg, png, html)] == [f.read_bytes() for f in again]
-    assert sorted(p.name for p in tmp_path.iterdir()) == [f"{n}.{s}" for n in ("one", "two") for s in ("html", "png", "svg")]
 
 
 def test_setup_names_hosts_rate_and_seeds():

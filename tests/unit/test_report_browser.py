@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import time
 from pathlib import Path
 
@@ -137,6 +138,29 @@ def test_figures_are_found_by_category_experiment_and_words(at):
     assert at.run(SHOWN) == []
     click(at, "#reset")
     assert at.run(SHOWN) == FIGURES
+
+
+def test_where_no_figure_matches_a_sentence_says_so_and_a_key_clears_the_filters(at):
+    nothing = "document.getElementById('nothing')"
+    assert at.run(f"{nothing}.hidden")
+    click(at, '[data-category="Points"]')
+    click(at, scheme("Ofan"))
+    choose = "(() => {{ const e = document.getElementById('{0}'); e.value = '{1}'; e.dispatchEvent(new Event('{2}')) }})()"
+    at.run(choose.format("experiment", "sweep", "change"))
+    assert at.run(f"{nothing}.hidden")
+    at.run(choose.format("text", "no such words", "input"))
+    assert at.run(SHOWN) == []
+    said = at.run(f"{nothing}.checkVisibility() && {nothing}.querySelector('p').textContent")
+    assert said == "No figure matches the text “no such words”, experiment sweep, 2 of 3 categories, 3 of 4 schemes."
+    at.run("document.getElementById('reset').focus()")  # the one beside the filters; the next stop is this one
+    assert at.run("document.activeElement.textContent") == "Clear all filters"
+    at.press("Tab", 9)
+    assert at.run(f"document.activeElement === {nothing}.querySelector('button')")
+    at.press("Enter", 13, "\r")
+    assert at.run(SHOWN) == FIGURES
+    assert at.run(f"{nothing}.hidden && document.activeElement.id") == "shown"
+    assert at.run("document.getElementById('count').textContent") == "4 of 4 figures, 4 of 4 schemes"
+    assert at.run("document.getElementById('text').value + document.getElementById('experiment').value") == ""
 
 
 def test_a_link_to_a_figure_that_is_filtered_out_brings_it_back(at):
@@ -299,6 +323,14 @@ def test_the_dark_page_has_dark_charts(at):
     assert ground == "rgb({}, {}, {})".format(*(int(DARK["ground"][i : i + 2], 16) for i in (1, 3, 5)))
     fills = at.run("[...document.querySelectorAll('#lines_f svg text')].map(t => t.getAttribute('fill'))")
     assert min(palette.contrast(fill, DARK["ground"]) for fill in fills if fill.startswith("#")) >= palette.READABLE
+    at.until("[...document.querySelectorAll('article.figure')].every(f => f.dataset.drawn.endsWith(' dark'))")
+    # keys too, whose marks may stand for no colour; what a mark is filled with may be a name
+    found = at.run(
+        "[...document.querySelectorAll('.chart svg .mark-symbol path')].map(p => getComputedStyle(p)).flatMap(s => [s.fill, s.stroke])"
+    )
+    inks = {re.sub(r"rgb\((\d+), (\d+), (\d+)\)", lambda c: "#" + bytes(map(int, c.groups())).hex(), ink) for ink in found}
+    seen = [ink for ink in inks if ink.startswith("#") and ink != DARK["ground"]]
+    assert min(palette.contrast(ink, DARK["ground"]) for ink in seen) >= 3, inks
     # numbers on cells that are coloured by value keep their ink
     inks = (
         "[...document.querySelectorAll('#heat_f .mark-text text')].map(t => t.getAttribute('fill')).filter((v, i, a) => a.indexOf(v) === i)"
@@ -333,6 +365,22 @@ def test_a_narrow_screen_scrolls_charts_and_not_the_page(at, width):
         assert words(at, "dots_f").count("ECMP") == 2
         click(at, scheme("ECMP"))
         assert words(at, "dots_f").count("ECMP") == 0
+
+
+GAPS = """[...document.querySelectorAll('#lines_f .role-axis-label')].flatMap(axis => {
+    const seen = [...axis.querySelectorAll('text')].filter(t => Number(t.getAttribute('opacity') ?? 1) > 0);
+    const boxes = seen.map(t => t.getBoundingClientRect());
+    const inARow = boxes.length > 1 && boxes.every(b => Math.abs(b.top - boxes[0].top) < 1);
+    return inARow ? boxes.sort((a, b) => a.left - b.left).slice(1).map((b, i) => b.left - boxes[i].right) : [] })"""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_labels_of_ticks_do_not_touch(at, width):
+    at.resize(width, 800, phone=width < 700)
+    at.until(DRAWN)
+    gaps = at.run(GAPS)
+    assert len(gaps) > 4
+    assert min(gaps) > 4
 
 
 def test_rows_of_panels_go_below_each_other_where_they_do_not_fit(at):
@@ -384,8 +432,22 @@ def test_readers_of_screens_find_their_way(at):
     charts = [value(n, "name") for n in nodes if value(n, "role") == "image" and (value(n, "name") or "").startswith("Chart")]
     assert charts[0] == "Chart: Queues grow with the message. Its values are in the table below."
     assert len(charts) == len(FIGURES)
+    # a picture has no parts: what is left of them are panels and their titles
+    told = "[...document.querySelectorAll('.chart [aria-label]')].filter(m => !m.closest('[aria-hidden]')).map(m => m.ariaLabel)"
+    assert [part for part in at.run(told) if part != "names of the rows" and not part.startswith("Title text")] == []
     pressed = [n for n in nodes if any(p["name"] == "pressed" for p in n.get("properties", []))]
     assert len(pressed) == 4 + 3 + 4  # schemes, categories, families
+
+
+def test_a_figures_own_page_is_a_named_picture(opened, file):
+    opened.problems.clear()
+    opened.open(file.parents[1] / "figures/lines_f.html")
+    opened.until("document.querySelector('[role=img]')")
+    assert opened.run("document.title") == "lines_f: Queues grow"
+    nodes = [n for n in opened("Accessibility.getFullAXTree")["nodes"] if not n["ignored"]]
+    assert [n["name"]["value"] for n in nodes if n["role"]["value"] == "image"] == ["Chart: Queues grow with the message"]
+    assert not [n for n in nodes if n["role"]["value"].lower().startswith("graphics")]
+    assert opened.problems == []
 
 
 def test_without_scripts_there_are_pictures_and_all_claims(opened, file):

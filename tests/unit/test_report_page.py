@@ -20,8 +20,9 @@ from ofancore.errors import OfanError
 from ofancore.figures import MissingRun
 from ofancore.provenance import drawing
 from ofancore.report_charts import DARK, LIGHT, SEEN, adapted, dark_colours, lightened, schemes_in, spec_in
-from ofancore.report_html import SWATCHES, TABLE_ROWS, VERDICTS
+from ofancore.report_html import SWATCHES, VERDICTS
 from ofancore.report_page import Results, Unreadable, contents, page, prose
+from ofancore.report_table import TABLE_ROWS, drawn_along, headings, in_words, number, quantities
 
 ROOT = Path(__file__).parents[2]
 
@@ -217,6 +218,59 @@ def test_long_tables_are_cut_and_say_so(text):
     assert "The first 60; all are in" in shown("heat_f")
     assert shown("lines_f").count("<tr data-of-scheme") == 12
     assert '<tr data-of-scheme="OPS (host random)"><td>OPS (host random)</td>' in shown("lines_f")
+
+
+def test_tables_say_quantity_and_unit_and_numbers_stand_to_the_right(text):
+    tables = text.split('<details class="data">')[1:]
+    assert len(tables) == len(small_report.PLAN["figures"])
+    table = next(t for t in tables if 'aria-label="Table of lines_f"' in t)
+    assert "<table><caption><span>lines_f by scheme: queue (packets). Means over seeds, with their 95% intervals.</span></caption>" in table
+    heads = re.findall(r'<th scope="col"( class="n")?>(.*?)</th>', table)
+    assert [words for _, words in heads][:5] == ["scheme", "m", "mean: queue (packets)", "95% from", "95% to"]
+    assert [bool(right) for right, _ in heads] == [False, *[True] * 6]
+    assert '<td class="n">1,024</td><td class="n">32</td><td class="n">28.8</td><td class="n">35.2</td>' in table
+
+
+def test_a_table_of_several_quantities_says_which_a_row_has():
+    point = {"type": "quantitative"}
+
+    def view(data: str, title: str) -> dict:
+        encoding = {"x": {**point, "field": "hosts", "title": "hosts"}, "y": {**point, "field": "mean", "title": title}}
+        return {"mark": "point", "data": {"name": data}, "encoding": encoding}
+
+    rows = {"a": [{"scheme": "Ofan", "hosts": 16, "mean": 5.5}], "b": [{"scheme": "Ofan", "hosts": 16, "mean": 123456.7}]}
+    along = drawn_along({"concat": [view("a", "CCT (µs)"), view("b", "queue (B)")], "datasets": rows})
+    head = ["hosts", "label", "mean", "metric"]
+    table = [
+        ["16", "ofan", "5.5", "cct_us"],
+        ["16", "ofan", "123457", "largest"],
+        ["128", "ofan", "7", "largest"],
+        ["16", "ofan", "1", "x_percent"],
+    ]
+    tells, of = quantities(head, table, along)
+    assert (tells, of) == (3, {"cct_us": "CCT (µs)", "largest": "queue (B)", "x_percent": "x (%)"})  # the last one is not drawn
+    assert headings(head, of, along) == ["hosts", "scheme", "mean", "quantity (unit)"]
+    both = drawn_along({"concat": [view("a", "CCT (µs)"), view("b", "CCT (µs)")], "datasets": rows})
+    assert quantities(head, table[:2], both)[1] == {"cct_us": "cct (µs): CCT (µs)", "largest": "largest: CCT (µs)"}
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("16384", "16,384"), ("123457", "123,457"), ("1.23457e+06", "1,234,570"), ("0.0156477", "0.01565"), ("-2.5", "−2.5"), ("inf", "∞"),
+     ("nan", ""), ("0", "0")],
+)  # fmt: skip
+def test_numbers_of_tables_have_digits_that_are_read(text, shown):
+    assert number(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [("label", "scheme"), ("queue_mean_bytes", "queue mean (B)"), ("balancer.freeze_ns", "freeze (ns)"),
+     ("dropped_low_percent", "dropped, 95% from (%)"),
+     ("distance_to_optimal_percent, healthy", "distance to optimal (%), healthy"), ("low", "low"), ("hosts", "hosts")],
+)  # fmt: skip
+def test_columns_are_told_in_words_with_units(column, words):
+    assert in_words(column) == words
 
 
 def test_a_scheme_leads_to_its_docstring_in_the_checkout_and_in_the_page(folder, text):

@@ -21,7 +21,7 @@ rule page:
         f"{RESULTS}/report/index.log",
     params:
         contents=plain(json.dumps(PAGE, ensure_ascii=False)),  # in the config's order, as the page shows figures
-        code=digest("charts.py", "claims.py", "docstrings.py", "palette.py", "provenance.py", "report_charts.py", "report_html.py", "report_page.py", "theme.py", *PARTS),
+        code=digest("charts.py", "claims.py", "docstrings.py", "palette.py", "provenance.py", "report_charts.py", "report_html.py", "report_page.py", "report_table.py", "theme.py", *PARTS),
     message:
         "Building the report"
     shell:
