@@ -51,7 +51,7 @@ endif
 smoke: ## the same pipeline on a grid of minutes (CONFIG=config/smoke.yaml)
 	@$(MAKE) --no-print-directory figures CONFIG=config/smoke.yaml
 
-compare: $(VENV)/.ready ## the results beside data/expected; status 1 if something differs or is missing
+compare: $(VENV)/.ready ## the results beside data/expected; fails if something differs or is missing
 	@$(RUN) -m ofancore.compare --config "$(CONFIG)" --strict $(ARGS)
 
 bundle: $(VENV)/.ready ## code, lock, raw runs, figures and report in one archive with check sums, into dist/

@@ -218,7 +218,7 @@ def head(found: dict, config_name: str) -> list[str]:
     made = found["reference"]
     if "claims" not in found:
         rule = f"data/expected is of the grid of config/{made['config']}, and no experiment of {config_name} is on that grid."
-        return [f"Nothing to compare: {rule}"]
+        return [f"Nothing to compare: {rule}", "Verdicts, if there are any, are of that grid, not on the paper's claims."]
     lines = [
         f"Reference: data/expected, of config/{made['config']}, sources {made['source']}, numba {made['numba']}, numpy {made['numpy']}."
     ]
@@ -337,6 +337,8 @@ def main(arguments: list[str] | None = None) -> int:
             write_file(results / "comparison.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n")
             write_file(results / "comparison.md", markdown(found, name, results, command))
         print(text(found, name, results, command))
+        if not args.claim and (page := results / "report/index.html").exists():
+            print(f"\nReport: {page}")
         for figure in dict.fromkeys(config.claims[key].figure for key in args.claim if config.claims[key].figure):
             print(f"\nFigure: {results}/figures/{figure}.html. Values of every check: make compare writes them to {results}/comparison.md.")
         return 1 if args.strict and differs(found) else 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -186,15 +187,18 @@ def test_the_command_that_makes_what_is_compared():
     assert comparing.made_by("config/smoke.yaml", ["C1"]) == "make claim CLAIM=C1 CONFIG=config/smoke.yaml"
 
 
-def test_another_grid_is_told_in_one_line(machine, tmp_path, capsys):
+def test_another_grid_is_told_at_once_and_where_the_report_is(machine, tmp_path, capsys):
     (tmp_path / "reference.json").write_text(json.dumps(machine.reference()))
     machine.data["seeds"] = 2
     machine.run()
     assert run(machine, tmp_path, "--strict") == 0
     out = capsys.readouterr().out
-    assert out.count("\n") == 1
-    assert out.startswith("Nothing to compare: ")
-    assert "grid.yaml" in out
+    assert re.fullmatch(r"Nothing to compare: [^\n]*grid\.yaml[^\n]*\nVerdicts, if there are any, are of that grid, [^\n]*\n", out)
+    page = machine.folder / "report/index.html"
+    page.parent.mkdir()
+    page.touch()
+    assert run(machine, tmp_path) == 0
+    assert capsys.readouterr().out == f"{out}\nReport: {page}\n"
 
 
 def run(machine: Machine, folder: Path, *more: str) -> int:
